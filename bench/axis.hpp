@@ -1,4 +1,4 @@
-// The axes that users can set in a measurement.
+// The axes of a measurement, which users can set.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace gradus::bench {
 
-/// A setting with one or several values. The setting is an option of `gradus bench` and a key of an experiment. Both
-/// forms are parsed here.
+/// A setting with one or several values. Users set it by an option of `gradus bench` or by a key of an experiment. This
+/// code parses both forms.
 struct Axis {
   std::string name;     ///< for example "bin-width", for --bin-width on the command line and bin_width in an experiment
   std::string letter;   ///< short form on the command line; may be empty
@@ -28,7 +28,8 @@ struct Axis {
   std::function<std::string()> no_effect_reason = {};
 };
 
-/// Returns the axis for an option of an option table. Parsing the axis sets the option's member of `options`.
+/// Returns the axis for an option of an option table. When the axis is parsed, it sets the option's member of
+/// `options`.
 Axis axis_of(const core::Option& row, void* options);
 /// Returns the axis of an option whose values are passed to take(). The help shows `value` as the default.
 Axis axis_of(const core::Option& row, const core::Value& value, std::function<void(const core::Value&)> take);
@@ -50,7 +51,7 @@ Axis choice_axis(const std::string& name, const std::string& help, Enum& target)
       .parse = [&target](const std::string& label, const std::string& text) { target = parse_enum<Enum>(label, text); },
       .choices = names_of(choices)};
 }
-/// Returns an axis for a choice of element types from `all`. `help` says what the elements are.
+/// Returns an axis for a choice of element types from `all`. `help` describes the elements.
 Axis types_axis(const std::string& help, const std::vector<std::string>& all, std::vector<std::string>& target);
 
 }  // namespace gradus::bench

@@ -67,7 +67,7 @@ TEST(Harness, gives_every_job_its_samples_and_phases_in_order) {
 }
 
 TEST(Harness, a_sample_is_made_of_runs_that_fill_the_minimal_time) {
-  constexpr double claimed = 0.0009765625;  // the time that each run reports; the harness counts only this time
+  constexpr double claimed = 0.0009765625;  // The time that each run reports. The harness counts only this time.
   std::vector<Job> jobs = {{[] { return Sample{claimed, 1, {{"claimed", claimed}}}; }, {}}};
   measure(jobs, {2, 0.03});
   ASSERT_EQ(jobs[0].samples.size(), 2U);
@@ -87,7 +87,8 @@ TEST(Harness, an_exception_ends_the_measurement) {
   EXPECT_EQ(runs, 3);
 }
 
-/// A problem for these tests, without points, element types and shares of ceilings. Its runs report predefined times.
+/// A problem for these tests. It has no points, no element types and no shares of ceilings. Its runs report predefined
+/// times.
 class Ticks : public Workload {
  public:
   explicit Ticks(int ticks) : ticks_(ticks) {}
@@ -273,7 +274,7 @@ TEST(Experiments, every_file_is_read_under_its_own_name_and_names_variants_that_
   EXPECT_GE(files, 2);
 }
 
-/// Writes the text to a file that exists while the given function runs.
+/// Writes the text to a file, calls the function, and removes the file.
 template <class Function>
 void with_experiment(const std::string& text, const Function& function) {
   const std::string path = testing::TempDir() + "gradus_tested_experiment.json";
@@ -347,7 +348,7 @@ TEST(Experiments, a_published_figure_finds_its_counterpart) {
   ASSERT_NE(counterpart(published, report), nullptr);
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the faster of the two rows with 4 threads
   published.threads = 64;
-  // The row with 8 threads, although 4 threads are faster.
+  // expects the row with 8 threads, although 4 threads are faster
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.8);
   published.threads.reset();
   EXPECT_EQ(counterpart(published, report)->seconds.median, 0.4);  // the best number of threads
@@ -492,7 +493,8 @@ TEST(Experiments, what_is_wrong_is_told_with_its_place) {
                   });
 }
 
-/// Returns a group of one shape. It holds the seconds of variant x by number of threads.
+/// Returns a group of one shape with rows of the variant x. `seconds` lists the number of threads and the time of each
+/// row.
 Group timed_group(const std::string& label, const std::vector<std::pair<int, double>>& seconds) {
   Group group;
   group.label = label;
@@ -552,7 +554,7 @@ TEST(Claims, faster_than_is_refuted_with_the_first_number_of_threads_that_is_not
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}, {8, 9}}, {{1, 12}, {2, 7}, {4, 5}, {8, 1}}), Verdict::confirmed);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 6.3}, {4, 5}}), Verdict::refuted);
-  // Refuted by 1 thread, although 4 threads were not measured.
+  // refuted because of 1 thread, although 4 threads were not measured
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 9}, {2, 7}}), Verdict::refuted);
   EXPECT_EQ(judged({{1, 10}, {2, 6}}, {{1, 12}, {2, 7}}), Verdict::undecided);
   EXPECT_EQ(judged({{1, 10}, {2, 6}, {4, 4}}, {{1, 12}, {2, 7}, {4, 5}}, 2), Verdict::undecided);
@@ -718,7 +720,7 @@ TEST(PeakMemory, sees_what_was_touched_and_freed) {
   const auto bytes = memory.bytes();
   if (!bytes) GTEST_SKIP() << "this system does not let a process reset its high-water mark";
   EXPECT_GE(*bytes, std::uint64_t{63} << 20);
-  // The address sanitizer's shadow memory adds an eighth to the 64 MiB.
+  // The address sanitizer needs another eighth of the 64 MiB for its shadow memory.
   EXPECT_LE(*bytes, std::uint64_t{80} << 20);
 }
 

@@ -71,8 +71,8 @@ void copy_past_caches(const std::uint32_t* from, std::uint32_t* to, std::int64_t
   hwy::FlushStream();
 }
 
-/// Computes `rounds` times 12 vectors of acc * factor + addend. Twelve chains saturate two units whose latency is up to
-/// six cycles.
+/// Computes `rounds` times 12 vectors of acc * factor + addend. Twelve independent chains saturate two arithmetic units
+/// with a latency of up to six cycles.
 template <class T>
 T multiply_add(std::int64_t rounds, T factor_lane, T addend_lane) {
   const hn::ScalableTag<T> tag;
@@ -153,7 +153,7 @@ std::int32_t multiply_add_i16(std::int64_t rounds, const std::int16_t* operands,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   const auto factor = hn::Load(tag, operands);
   auto sum0 = hn::Zero(sums), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-  // A second sum, used by instruction sets that cannot add neighbouring products.
+  // Second sums, for instruction sets that cannot add neighbouring products.
   auto odd0 = sum0, odd1 = sum0, odd2 = sum0, odd3 = sum0;
   for (std::int64_t round = 0; round < rounds; ++round)
     for (std::int64_t index = 0; index < count; index += 8 * lanes) {
@@ -196,7 +196,7 @@ std::atomic<double> sink;  ///< keeps compilers from removing the results
 /// Measures the rate of every pass of every thread, takes the upper quartile of the rates of each thread, and returns
 /// the sum of these quartiles. Other load on the machine slows down some passes, and a single pass may be fast by
 /// chance. Neither affects the upper quartile. work(thread, pass) performs a pass and returns its size. A pass must be
-/// much shorter than a time slice. Passes that end after `seconds` do not count, because other threads may have stopped
+/// much shorter than a time slice. Passes that end after `seconds` are ignored, because some threads may have stopped
 /// by then.
 template <class Work>
 double rate(int threads, double seconds, const Work& work) {
@@ -232,7 +232,8 @@ std::int64_t large_count(int threads) {
 }
 
 void measure_memory(int threads, Ceilings& ceilings) {
-  // A pass covers one piece. The piece is evicted from the caches before its next pass.
+  // A pass covers one piece. The next pass over the same piece reads it from memory, because the caches have evicted
+  // it.
   constexpr std::int64_t piece = std::int64_t{1} << 20;
   // Number of pieces per thread.
   const std::int64_t pieces = std::max<std::int64_t>(2, large_count(threads) / piece / threads);
@@ -284,7 +285,8 @@ void measure_arithmetic(int threads, Ceilings& ceilings) {
       &Ceilings::add_min_f32_per_second, [] { return HWY_DYNAMIC_DISPATCH(add_min_f32)(rounds, 3, 1000); }, lanes_32);
   measure(
       &Ceilings::add_min_f64_per_second, [] { return HWY_DYNAMIC_DISPATCH(add_min_f64)(rounds, 3, 1000); }, lanes_64);
-  constexpr std::int64_t operands = 4096;  // 8 KiB, which fits in the L1 cache and is a multiple of any eight vectors
+  // 8 KiB, which fits in the L1 cache and holds a multiple of eight vectors of any size
+  constexpr std::int64_t operands = 4096;
   const Buffer<std::int16_t> shared(operands, 1);
   ceilings.madd_i16_per_second = rate(threads, seconds, [&](int, std::int64_t) {
     constexpr std::int64_t repeats = 5'000;
@@ -296,7 +298,8 @@ void measure_arithmetic(int threads, Ceilings& ceilings) {
 }  // namespace
 
 Ceilings measure_ceilings(int threads, Pinning pinning) {
-  threads = std::min(threads, execution::this_machine().cores);  // with more threads than cores, threads share cores
+  // if there are more threads than cores, several threads share a core
+  threads = std::min(threads, execution::this_machine().cores);
   static std::mutex mutex;
   static std::map<std::pair<int, Pinning>, Ceilings> known;
   const std::lock_guard lock(mutex);

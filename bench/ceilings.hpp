@@ -1,4 +1,4 @@
-// The measured ceilings of this machine, with which every measured variant is compared.
+// The ceilings of this machine: measured rates with which the rates of variants are compared.
 #pragma once
 
 #include <string_view>

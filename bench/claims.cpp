@@ -35,7 +35,8 @@ std::map<int, double> by_threads(const Group& group, std::string_view variant, i
   return fastest;
 }
 
-/// Returns, for each number of threads, the figure `key` of the variant with the first pinning.
+/// Returns, for each number of threads, the figure `key` of the variant. If there are rows with several pinnings, takes
+/// the figure of the first row.
 std::map<int, double> figures_by_threads(const Group& group, std::string_view variant, const std::string& key,
                                          int most_threads) {
   std::map<int, double> figures;
@@ -92,9 +93,9 @@ Finding drops_at(const std::map<int, double>& times, int threads) {
   return clearly_less(faster, here->second) ? confirmed(text) : refuted(text);
 }
 
-/// Judges the claim at each measured number of threads that the claim covers. holds(value, other) gets the values at
-/// this number from `values` and `others`, and returns a reason against the claim, or "". If the claim names no other
-/// variant, `others` equals `values`.
+/// Judges the claim at each measured number of threads that the claim covers. For each of these numbers, calls holds()
+/// with the number's values in `values` and `others`. holds() returns a reason against the claim, or "". If the claim
+/// names no other variant, `others` equals `values`.
 template <class Holds>
 Finding with_each(const Claim& claim, const std::map<int, double>& values, const std::map<int, double>& others,
                   const Holds& holds) {
@@ -171,8 +172,8 @@ Finding worst_at(const std::vector<Point>& points, const std::string& value) {
 }
 
 /// Judges groups that differ only in the axis. Each group supplies the time for its value of the axis. Groups are
-/// matched by the other axes that their shapes set, and by their index among the groups of a shape, because a shape
-/// with lists makes several groups.
+/// compared if their shapes set the other axes to the same values, and if the groups have the same index within their
+/// shapes. The index is needed because a shape with lists makes several groups.
 std::vector<Finding> over_axis(const Claim& claim, const Report& report, const ShapeSettings& shapes, int cores) {
   using Common = std::tuple<std::map<std::string, std::string>, int>;
   // For each input: the settings by which groups are matched, the labels of its groups, and the points.
@@ -200,7 +201,7 @@ std::vector<Finding> over_axis(const Claim& claim, const Report& report, const S
     findings.back().input = labels;
     findings.back().points = std::move(points);
   }
-  // Drops inputs that were not measured with the claimed value, unless no input was measured with it.
+  // Drops inputs that were not measured with the claimed value. If this would drop all inputs, keeps all of them.
   const auto tells = [&claim](const Finding& finding) {
     return std::ranges::find(finding.points, claim.value, &Point::at) != finding.points.end();
   };

@@ -31,7 +31,8 @@ struct Claim {
   Kind kind = Kind::stops_at;
   /// The number of threads of the claim. For best_at and worst_at, 0 means the best number of threads for each value.
   int threads = 0;
-  int from = 1;                       ///< for claims that compare by threads: the lowest number that is compared
+  /// for claims about a range of threads: the lowest number of threads that is compared
+  int from = 1;
   std::string axis{};                 ///< for best_at and worst_at: the axis, spelled with underscores
   std::string value{};                ///< value of the axis, as on the command line
   std::vector<std::string> except{};  ///< values of the axis that are not compared
@@ -49,8 +50,9 @@ bool is_about_figure(Claim::Kind kind);
 
 enum class Verdict { confirmed, refuted, undecided };
 
-/// A measured value: a median time or a figure for a number of threads, or a time for a value of the axis. If the claim
-/// is about two variants, the point of the first variant is followed by the point of the second one.
+/// A measured value. It is a median time or a figure for a number of threads, or a median time for a value of the axis.
+/// If the claim is about two variants, each point of the first variant is followed by the corresponding point of the
+/// second one.
 struct Point {
   std::string at;
   double value = 0;

@@ -24,7 +24,7 @@ std::string row_text(const Group& group, const Row& row) {
   return text;
 }
 
-/// Returns the factor by which the second machine is slower than the first one, computed from the ceilings of both
+/// Returns the time on the second machine divided by the time on the first one, estimated from the ceilings of both
 /// machines. Returns 1 if the ceilings are unknown.
 double machine_ratio(const Row& row, const Report& before, const Report& after) {
   const auto team_of = [&row](const Report& report) {

@@ -48,9 +48,9 @@ TEST(RatioOf, refuses_what_is_no_time) {
   EXPECT_THROW(ratio_of({}, {1}, common_doubt), Error);
 }
 
-/// Draws times of about 1. The noise has Student's distribution with two degrees of freedom, whose variance is
-/// infinite. The deviation of about one sample in twenty is five times the median deviation. Kind::added simulates a
-/// busy machine, on which noise only adds time.
+/// Draws times of about 1. The noise has Student's distribution with two degrees of freedom. The variance of this
+/// distribution is infinite. The deviation of about one sample in twenty is five times the median deviation.
+/// Kind::added simulates a busy machine, on which noise only adds time.
 class Noise {
  public:
   enum class Kind : std::uint8_t { both_ways, added };
@@ -81,7 +81,7 @@ TEST(RatioOf, misses_the_true_ratio_as_rarely_as_it_says) {
     if (!(ratio.low <= 1.5 && ratio.high >= 1.5)) ++missed;
   }
   EXPECT_LT(missed, 0.06 * trials);
-  EXPECT_GT(missed, 0.03 * trials);  // an interval that misses the ratio more rarely is too wide
+  EXPECT_GT(missed, 0.03 * trials);  // an interval that misses the true ratio less often than this is too wide
 }
 
 constexpr int tries = 20;
@@ -121,8 +121,8 @@ TEST(Compare, marks_nothing_where_nothing_changed) {
     }
 }
 
-// The load differs between the runs: other work slows down 5 % of the samples of one run and 90 % of the other run's
-// samples. The condition on the intervals alone would mark the rows.
+// Other work slows down 5 % of the samples of one run and 90 % of the samples of the other run. A comparison of only
+// the intervals would mark the rows.
 TEST(Compare, marks_nothing_where_the_load_differs_from_run_to_run) {
   int beyond_by_ranks = 0;
   for (int attempt = 0; attempt < tries; ++attempt) {
@@ -154,8 +154,8 @@ struct InTurns {
   std::vector<ResultFile> after;
 };
 
-/// Makes pairs of measurements on a busy machine. In most rows, other load slows down all samples but one, by a factor
-/// of up to two.
+/// Makes pairs of measurements on a busy machine. In most rows, other load slows down every sample except one, by a
+/// factor of up to two.
 InTurns measured_in_turns(std::uint64_t seed, int pairs, double factor_of_row_7) {
   Noise noise(seed, Noise::Kind::added);
   std::mt19937_64 engine(seed);
@@ -216,7 +216,7 @@ TEST(MedianRatio, is_between_bounds_of_the_sign_test) {
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 7);
   EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.07).low, 1);
-  // 2 / 256 exceeds 0.007, so even the interval of all ratios is too short.
+  // 2 / 256 exceeds 0.007, so even the interval from the least ratio to the greatest ratio is too short.
   EXPECT_EQ(median_ratio({5, 1, 2, 4, 3, 6, 8, 7}, 0.007).low, 0);
   EXPECT_EQ(fewest_pairs(0.01), 8);
   EXPECT_EQ(fewest_pairs(0.05), 6);
@@ -264,7 +264,7 @@ TEST(Compare, knows_machines_apart) {
   EXPECT_NE(difference_of_machines(before, after).find("facts.machine.processor"), std::string::npos);
 }
 
-/// Returns a file with one group of one row, in the format of `gradus bench`.
+/// Returns a result in the format of `gradus bench`. It has one group, and the group has one row.
 nlohmann::ordered_json written() {
   Report report;
   report.problem = "kmeans";

@@ -117,7 +117,7 @@ std::optional<T> optional(const json& object, const char* key) {
   return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
 }
 
-/// Reads a claim. A claim about an axis has the axis as a key, like a shape: "tile": 64.
+/// Reads a claim. A claim about an axis has a key with the name of the axis, as a shape has: "tile": 64.
 Claim read_claim(const json& claim, const Experiment& experiment) {
   Claim result;
   claim.at("variant").get_to(result.variant);
@@ -169,7 +169,8 @@ Claim read_claim(const json& claim, const Experiment& experiment) {
   return result;
 }
 
-/// Calls read(element) for each element of a list. Adds the position in the list to errors.
+/// Calls read(element) for each element of a list. If read() throws, adds the element's position in the list to the
+/// error.
 template <class Read>
 void for_each_in(const json& file, const std::string& key, const Read& read) {
   const json& list = file.at(key);

@@ -1,6 +1,6 @@
 // Published experiments as data files: experiments/NAME.json. A file names the problem, the values of its axes and the
-// variants. It contains "published" figures, "claims", or both. Figures are shown next to the measured ones, and the
-// measurement confirms or refutes claims.
+// variants. It contains "published" figures, "claims", or both. Published figures are shown next to the measured
+// figures. The measurement confirms or refutes the claims.
 //
 // Axes are named as on the command line, with underscores. An axis for all shapes is a key next to "shapes". An axis
 // for one shape is a key inside the shape, next to its "label".
@@ -21,7 +21,7 @@ namespace gradus::bench {
 struct Published {
   std::string shape;
   std::string variant;         ///< empty: no variant of Gradus corresponds to the measured program
-  std::optional<int> threads;  ///< without a value: the best number of threads
+  std::optional<int> threads;  ///< empty: the best number of threads
   std::optional<double> lowest_speedup;
   std::optional<double> highest_speedup;
   /// In the JSON of a row, the key of the rate whose speed-up is published. If empty, the speed-up of the whole job is
@@ -59,8 +59,8 @@ void scale(Experiment& experiment, double share);
 bool limit_threads(Experiment& experiment, int most);
 
 /// Returns the measured row to compare with a published figure, or null if there is no such row. The row has the same
-/// shape and variant as the figure. It has the same number of threads or, if this number was not measured, the next
-/// lower one. Of several such rows, returns the fastest one.
+/// shape and variant as the figure. It also has the same number of threads. If this number was not measured, the row
+/// has the next lower measured number. Of several such rows, returns the fastest one.
 const Row* counterpart(const Published& published, const Report& report);
 
 /// Confirms a published speed-up if the measured speed-up is at least 90 % of it, otherwise refutes it. Does not judge

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int repeats = 9;
 constexpr std::int64_t buffer_bytes = std::int64_t{1} << 30;  // far larger than the L2 cache
-// Number of independent multiply-adds; a thread executes them in turn, which hides their latency.
+// Each thread executes this number of independent multiply-adds in turn, which hides their latency.
 constexpr int chains = 8;
 constexpr int steps = 4096;
 

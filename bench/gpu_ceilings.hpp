@@ -5,8 +5,8 @@
 
 namespace gradus::bench {
 
-/// Measures the GPU with this number, once per process. Throws Error if it cannot be used, and UnsupportedError in a
-/// build without CUDA.
+/// Measures the GPU with this number, once per process. Throws Error if this GPU cannot be used, and UnsupportedError
+/// in a build without CUDA.
 Ceilings measure_gpu_ceilings(int gpu);
 
 }  // namespace gradus::bench

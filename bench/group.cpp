@@ -17,7 +17,8 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// A ceiling. A row's share of this ceiling has `key` as its JSON key and `heading` as its column heading.
+/// A ceiling. `key` names a row's share of this ceiling in JSON, and `heading` is the heading of the column with the
+/// shares.
 struct CeilingName {
   double Ceilings::*rate;
   std::string_view key;
@@ -40,7 +41,7 @@ const CeilingName& name_of(double Ceilings::*ceiling) {
   return *std::ranges::find(ceiling_names, ceiling, &CeilingName::rate);
 }
 
-/// Returns the rows of a group, without figures. A row that several runs contain appears once.
+/// Returns the rows of a group, still without figures. A row that belongs to several runs appears once.
 std::vector<Row> make_rows(const ProblemRow& problem, const Workload& workload, const std::vector<VariantRun>& runs) {
   std::vector<Row> rows;
   for (const VariantRun& run : runs) {
@@ -118,7 +119,8 @@ void measure_group(const ProblemRow& problem, Workload& workload, const Bench& b
     row.speedup = first->seconds.median / row.seconds.median;
     row.figures = workload.figures(row);
     for (const Work& work : workload.work(row)) {
-      const double ceiling = ceilings_of(row).*work.ceiling;  // 0 if this ceiling is not measured on the row's device
+      // the ceiling is 0 if it is not measured on the row's device
+      const double ceiling = ceilings_of(row).*work.ceiling;
       row.shares.emplace_back(
           work.ceiling, ceiling > 0 ? work.amount / work.seconds / ceiling : std::numeric_limits<double>::quiet_NaN());
     }

@@ -48,7 +48,7 @@ struct TeamCeilings {
 
 struct Report {
   std::string problem;
-  std::vector<TeamCeilings> ceilings;  ///< ceilings for each number of threads, and for the GPU, of the rows
+  std::vector<TeamCeilings> ceilings;  ///< one for each number of threads of the rows, and one for the GPU
   std::vector<Group> groups;
 
   bool right() const;
@@ -65,12 +65,12 @@ struct BenchCallbacks : InputCallbacks {
 /// Returns true if variant, threads, ranks, pinning and block size are equal.
 bool same_settings(const Row& first, const Row& second);
 
-/// Returns the rows of one variant in a run, without figures. If the variant cannot run here, returns a single row with
-/// the reason.
+/// Returns the rows of one variant in a run. The rows have no figures yet. If the variant cannot run here, returns a
+/// single row with the reason.
 std::vector<Row> rows_of(const core::VariantInfo& variant, const core::Support& support, const VariantRun& run);
 
-/// Measures the benches one after another, and the machine's ceilings in the same run. Results are verified before
-/// timing. Throws UsageError for an unknown variant.
+/// Measures the benches one after another, and also the machine's ceilings. Verifies the results before it measures
+/// times. Throws UsageError for an unknown variant.
 Report measure(const ProblemRow& problem, const std::vector<Bench>& benches, const BenchCallbacks& callbacks);
 
 Table table(const Group& group);

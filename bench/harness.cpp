@@ -13,8 +13,8 @@ namespace gradus::bench {
 
 namespace {
 
-// Starts the engine, which takes its configuration from a command line. The arguments are fixed, and options of gradus
-// do not reach the engine.
+// Starts the engine. The engine reads its configuration from a command line, so it gets a fixed one. The options of
+// gradus do not reach the engine.
 void start_engine() {
   static const bool started = [] {
     std::string name = "gradus";

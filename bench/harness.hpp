@@ -19,7 +19,8 @@ struct Sample {
 };
 
 struct Job {
-  /// Runs the job once. Only the returned `seconds` count as its time, not the rest of the call.
+  /// Runs the job once. The member `seconds` of the result is the time of the job. The remaining time of the call is
+  /// not counted.
   std::function<Sample()> run;
   std::vector<Sample> samples;
 };

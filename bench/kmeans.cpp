@@ -30,12 +30,13 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "kmeans";
 
-// Limit for the slow oracle. Larger inputs are compared on a prefix of the points.
+// Maximum number of operations for the slow oracle. For larger inputs, results are compared only on a prefix of the
+// points.
 constexpr double oracle_operations = 2e8;
 
 constexpr std::string_view locked_variant = "openmp_locked";
 
-/// Returns the values of an option of `openmp_locked`.
+/// Returns the choices for an option of `openmp_locked`.
 std::vector<std::string> choices_of(std::string_view option) {
   const Variant& variant = core::find_variant(kmeans_detail::variants(), locked_variant, problem_name);
   std::vector<std::string> names;
@@ -63,7 +64,7 @@ struct Locking {
   bool loses_updates() const { return lock == "no_lock"; }
 };
 
-/// Fits the same points, always from the same k initial centroids.
+/// A workload in which every row fits the same points from the same k initial centroids.
 template <class T>
 class Fit : public Workload {
  public:
@@ -117,8 +118,8 @@ class Fit : public Workload {
 
   std::vector<Figure> figures(const Row& row) const override {
     const double per_iteration = row.seconds.median / row.iterations;
-    // The time within an iteration excludes four parts of the fit: reading, examining, copying to a device, and the
-    // last labelling. The figure "milliseconds_per_iteration" includes them.
+    // The time within the iterations excludes four parts of the fit: reading, examining, copying to a device, and the
+    // last labelling. The figure "milliseconds_per_iteration" includes these parts.
     Figure in_one{"median_milliseconds_in_an_iteration", nullptr, "in one", "-"};
     if (!iteration_seconds_[row.index].empty()) {
       const double seconds = median(iteration_seconds_[row.index]);
@@ -200,9 +201,9 @@ class Fit : public Workload {
     return verified;
   }
 
-  // In each row, fits all points once, untimed. This fit warms up caches and memory, and its peak memory is measured.
-  // Compares the production variants with each other. Compares the inertia of every other variant with the inertia of a
-  // production variant. Returns false if no production variant ran.
+  // Runs one untimed fit of all points for each row. This fit warms up caches and memory, and its peak memory is
+  // measured. Compares the production variants with each other. Compares the inertia of every other variant with the
+  // inertia of a production variant. Returns false if no production variant ran.
   bool run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     KMeansResult<T> reference;
     const Row* reference_row = nullptr;
@@ -239,7 +240,7 @@ class Fit : public Workload {
   int iterations_;
   Locking locking_;
   std::stop_token stop_;
-  /// For each row: the seconds of each iteration, over all samples.
+  /// for each row: the seconds of every iteration, from all samples
   std::vector<std::vector<double>> iteration_seconds_;
   std::vector<double> inertias_;  ///< for each row: inertia of its fit
 };

@@ -210,9 +210,10 @@ class Soup : public Workload {
     return life(cells_.view(), options(), memory, execution_of(row, {}));
   }
 
-  /// Verifies windows, which are small parts of the result. A cell after N generations depends only on the initial
-  /// cells within distance N. From these cells, the oracle recomputes a window. The limit on its cell updates
-  /// determines the number of windows. Returns a description of the fault, or "" if the windows are correct.
+  /// Verifies windows, which are small parts of the result. After N generations, a cell depends only on the initial
+  /// cells within distance N. The oracle recomputes a window from the initial cells within this distance. The limit on
+  /// the oracle's cell updates determines the number of windows. Returns a description of the fault, or "" if the
+  /// windows are correct.
   std::string wrong_window(const LifeGridView& is) const {
     const std::int64_t reach = axes_.generations;
     const double of_one =

@@ -1,4 +1,4 @@
-// Benchmarks locks: threads enter a number of critical sections.
+// Benchmarks locks: threads enter critical sections that one lock protects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ class LockWorkload : public Workload {
     return core::find_variant(locks_detail::variants(), name, problem_name);
   }
 
-  /// Throws VerificationError if the lock has not ensured mutual exclusion.
+  /// Runs the threads. Throws VerificationError if the lock has not ensured mutual exclusion.
   static Result contend(const Row& row, const Problem& problem) {
     const Variant& variant = variant_called(row.variant);
     std::vector<Phase> phases;

@@ -47,7 +47,8 @@ struct ProductAxes {
   std::uint64_t seed = 1;
 };
 
-// Maximum number of multiplications for the slow oracle, which computes only some elements, spread over C.
+// Maximum number of multiplications for the slow oracle. The oracle computes only some elements, which are spread over
+// C.
 constexpr double oracle_products = 2e7;
 
 template <class T>
@@ -130,7 +131,7 @@ class Products : public Workload {
   }
 
   std::vector<Figure> figures(const Row& row) const override {
-    double there = 0;  // seconds on the GPU, without transfers
+    double there = 0;  // seconds of the computation on the GPU, without transfers
     for (const Phase& phase : row.phases)
       if (phase.name == "pack" || phase.name == "multiply") there += phase.seconds;
     const auto rate = [&](const char* key, const char* heading, double seconds) {

@@ -26,9 +26,9 @@ from figures import RESULTS, digest, digest_at, is_clean, state  # noqa: E402
 BENCH = "gradus bench"
 OTHERS = "baselines.py"
 
-# Each measurement consists of the name of its raw file, the problem, the machine, the program and the program's
-# arguments. In the arguments, {gpu} stands for the GPU variants, {all} for the number of cores, and {scale} for
-# the share of the sizes.
+# Each row consists of the name of the raw file, the problem, the machine, the program and the program's arguments. In
+# the arguments, {gpu} stands for the GPU variants, {all} for the number of cores, and {scale} for the share of the
+# sizes.
 MEASUREMENTS = [
     ("kmeans-cpu", "kmeans", "cpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --threads {all} --repeats 2"),
     ("kmeans-cpu-baselines", "kmeans", "cpu", OTHERS, "--repeats 3 --lines uniform,pixels"),
@@ -95,7 +95,8 @@ def command_of(options, problem, program, arguments, target):
 def measure(options, row):
     """Runs one measurement and completes its facts. Returns a description of the fault, or "" if there is none."""
     name, problem, machine, program, arguments = row
-    # The new file gets its final name only if the result is good. Until then, the file of an earlier result remains.
+    # The new file gets its final name only if the result is correct. Until then, the file of an earlier result stays in
+    # place.
     target = options.into / f"{name}.failed.json"
     target.unlink(missing_ok=True)
     hidden = {"CUDA_VISIBLE_DEVICES": ""} if machine == "cpu" else {}  # keeps default calls off the GPU
@@ -105,7 +106,7 @@ def measure(options, row):
         return f"status {ended.returncode}: {(ended.stderr or ended.stdout).strip()[-600:]}"
     result = json.loads(target.read_text(encoding="utf-8"))
     commit = result["facts"].get("commit", "")
-    # The digest is computed from the measured commit, because the files in the working tree may have changed since the
+    # The digest is computed from the files of the measured commit, because the working tree may have changed since the
     # build.
     try:
         code = digest_at(ROOT, commit, problem) if is_clean(commit) else digest(ROOT, problem)

@@ -45,7 +45,7 @@ std::vector<Axis> bin_axes(PairHistogramOptions& options, std::string& edges_fil
 
 namespace {
 
-/// Returns true if the tilts are likely to be angles in degrees.
+/// Returns true if the tilts are probably angles in degrees.
 bool may_be_angles(const std::array<double, 3>& tilts) {
   return std::ranges::all_of(tilts, [](double tilt) { return tilt >= 30 && tilt <= 150; });
 }
@@ -113,7 +113,7 @@ using pair_histogram_detail::Variant;
 
 constexpr std::string_view problem_name = "pair_histogram";
 
-// Limit for the slow oracle. Larger inputs are compared on a prefix of the points.
+// Maximum number of pairs for the slow oracle. For larger inputs, results are compared only on a prefix of the points.
 constexpr double oracle_pairs = 1e8;
 
 ordered_json to_json(const PairHistogramBins& bins) {
@@ -182,8 +182,8 @@ class Count : public Workload {
     return sample_of(core::seconds_since(start), result.report.phases);
   }
 
-  /// Returns the minimum work of a program that visits every pair: d differences and d multiply-adds per pair, at the
-  /// float rate. A difference counts as a multiply-add.
+  /// Returns the minimum work of a program that visits every pair: d differences and d multiply-adds per pair. A
+  /// difference counts as a multiply-add. The ceiling is the rate of multiply-adds in float.
   std::vector<Work> work(const Row& row) const override {
     return {{&Ceilings::fma_f32_per_second, 2 * static_cast<double>(points_.columns()) * static_cast<double>(pairs_),
              row.seconds.median}};
@@ -211,9 +211,9 @@ class Count : public Workload {
     return fmt::format("the first {} points against the oracle; ", prefix.rows()) + set_reference(prefix, rows);
   }
 
-  // Verifies the default variant on the prefix. Then replaces the truth, which covers only the prefix, by this
-  // variant's counts of all points. If all rows run this variant, leaves the truth empty. Returns a description of what
-  // was verified.
+  // Verifies the default variant on the prefix. The truth then covers only the prefix, so it is replaced by this
+  // variant's counts of all points. If all rows run this variant, the truth is left empty. Returns a description of
+  // what was verified.
   std::string set_reference(MatrixView<const T> prefix, const std::vector<Row>& rows) {
     const PairHistogramResult prefix_truth = std::exchange(truth_, {});
     const Variant& variant = pair_histogram_detail::choose(problem_.shape(), execution::this_machine(), Device::cpu);
@@ -233,15 +233,15 @@ class Count : public Workload {
     if (!difference.empty()) mark_wrong(row, whom + difference);
   }
 
-  // Runs an untimed count of all points in each row. The run warms up caches and memory and measures peak memory, and
-  // its result is compared with the truth.
+  // Counts the pairs of all points once for each row, untimed. This run warms up caches and memory, and its peak memory
+  // is measured. The result of the run is compared with the truth.
   void run_once_on_everything(std::vector<Row>& rows, const Reporter& report) {
     for_each_sound(rows, "warm up", report, [&](Row& row) {
       const PeakMemory memory;
       const PairHistogramResult result = count(row, points_);
       row.memory_bytes = memory.bytes();
       row.rechecked = result.report.rechecked;
-      if (truth_.edges.empty()) truth_ = result;  // the result of the first row then becomes the truth
+      if (truth_.edges.empty()) truth_ = result;  // without a truth, the result of the first row becomes the truth
       check(row, result, truth_, "on all points, ");
       pairs_ = truth_.pairs;
       counted_ = truth_.pairs - truth_.below - truth_.beyond;

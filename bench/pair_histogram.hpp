@@ -17,8 +17,8 @@ Axis box_axis(PairHistogramOptions& options);
 
 /// Throws UsageError unless either a width or a file of edges is given.
 void check_bins(const PairHistogramBins& bins, const std::string& edges_file);
-/// Completes `options.bins` by pair_histogram_complete_bins(). If a bin width is given, but no number of bins, no
-/// cutoff and no periodic box, throws a UsageError that names --bins.
+/// Completes `options.bins` by pair_histogram_complete_bins(). If only a bin width is given, a number of bins, a cutoff
+/// or a periodic box is needed. Without any of these, throws a UsageError that names --bins.
 void complete_bins(PairHistogramOptions& options);
 std::vector<double> read_edges(const std::string& file, files::ReadOptions reading);
 

@@ -148,7 +148,8 @@ void PointAxes::prepare(const InputCallbacks& callbacks, const std::vector<std::
   std::vector<std::string> inputs = tables;
   inputs.push_back(is_file() ? data_ : "");
   require_table_for_header(reading_, inputs);
-  // A file is read once for each element type. A note that repeats the previous note is not printed again.
+  // A file is read once for each element type, and each time it causes the same note. Repetitions of a note are not
+  // printed.
   if (callbacks.note)
     reading_.note = [note = callbacks.note, said = std::make_shared<std::string>()](const std::string& doubt) {
       if (std::exchange(*said, doubt) != doubt) note(doubt);

@@ -19,7 +19,7 @@ struct PointSet {
   std::string generator;  ///< name of a generator, one of generator_names(); empty: the points are in `file`
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t mebibytes = 0;  ///< total size, which determines the number of rows
+  std::int64_t mebibytes = 0;  ///< total size, which determines the number of rows; 0: `rows` is given
   std::string file;
 
   std::string name() const { return generator.empty() ? file : generator; }
@@ -37,14 +37,14 @@ inline constexpr std::string_view header_help = "whether the first line of a .cs
 /// Throws UsageError if --header is given but no input is a text table. Ignores empty paths.
 void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths);
 
-/// The axes of measurements on points: --data, --shape, --dtype and --header.
+/// The axes of measurements on points: data, shape, dtype and header.
 class PointAxes {
  public:
-  /// If the axes are not set, they describe the points `usual`.
+  /// If the user sets no axes, the points are `usual`.
   explicit PointAxes(PointSet usual) : usual_(std::move(usual)), data_(usual_.generator) {}
 
   std::vector<Axis> axes();
-  /// Checks the axes after parsing. `tables` are other files that are read with the same options.
+  /// Checks the axes after they are parsed. `tables` are other files that are read with the same options.
   void prepare(const InputCallbacks& callbacks, const std::vector<std::string>& tables = {});
   std::vector<std::string> files() const;
   /// Multiplies all numbers of points by `share`, but does not reduce them below `least`.

@@ -34,7 +34,8 @@ struct ProblemRow {
 std::span<const ProblemRow* const> problems();
 /// Finds a problem. Throws UsageError with a suggestion if the name is unknown.
 const ProblemRow& find_problem(std::string_view name);
-/// Names of problems, of the variants of a problem, and of all variants, for completion by the shell.
+/// For completion by the shell: the names of all problems, of the variants of one problem, and of the variants of all
+/// problems.
 std::vector<std::string> problem_names();
 std::vector<std::string> variant_names(const ProblemRow& problem);
 std::vector<std::string> all_variant_names();

@@ -161,7 +161,7 @@ TeamCeilings ceilings_of(const JsonValue& value) {
   team.on_gpu = value.has("device") && value["device"].text() == "gpu";
   team.threads = value["threads"].whole();
   team.pinning = pinning_of(value["pinning"]);
-  for (const auto& [key, rate] : ceiling_rates)  // older files may lack some of these
+  for (const auto& [key, rate] : ceiling_rates)  // files of older versions may lack some of these ceilings
     if (value.has(std::string(key))) team.ceilings.*rate = value[std::string(key)].number();
   return team;
 }

@@ -47,7 +47,7 @@ nlohmann::ordered_json read_json(const std::string& path);
 struct ResultFile {
   std::string path;
   nlohmann::ordered_json json;
-  /// The figures of the rows include the figures and shares that `gradus bench` computed.
+  /// Row::figures holds all numbers of a row for which Row has no other member, such as the shares of ceilings.
   Report report;
 };
 

@@ -47,7 +47,7 @@ Mix parse_mix(const std::string& label, const std::string& text) {
   return {parts[0], parts[1], parts[2]};
 }
 
-/// Threads that use a set of a given size, with one mix of calls.
+/// A workload of threads that use a set of a given size, with one mix of calls.
 class SetWorkload : public Workload {
  public:
   SetWorkload(std::int64_t size, const Mix& mix, const SetAxes& axes, std::stop_token stop) {
@@ -121,8 +121,8 @@ class SetWorkload : public Workload {
 
  private:
   struct RowStatistics {
-    std::size_t peak_garbage = 0;  ///< maximum over all runs of the memory that awaits reclamation, in bytes
-    std::int64_t leaked = 0;       ///< maximum over all runs of the memory that the set's destruction leaves, in bytes
+    std::size_t peak_garbage = 0;  ///< bytes that await reclamation: maximum over all runs
+    std::int64_t leaked = 0;       ///< bytes that remain allocated after the set's destruction: maximum over all runs
     double yes = 0;
   };
 
@@ -195,8 +195,8 @@ class SetWorkloads : public Workloads {
 
   void prepare(const InputCallbacks&) override {}
 
-  /// Multiplies the number of calls by `share`. Keeps the sizes of the sets, because the published figures hold for
-  /// particular sizes.
+  /// Multiplies the number of calls by `share`. Does not change the sizes of the sets, because the published figures
+  /// hold only for these sizes.
   void scale(double share) override {
     axes_.operations =
         std::max<std::int64_t>(1000, static_cast<std::int64_t>(share * static_cast<double>(axes_.operations)));

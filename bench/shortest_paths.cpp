@@ -32,8 +32,8 @@ using shortest_paths_detail::Variant;
 
 constexpr std::string_view problem_name = "shortest_paths";
 
-// Maximum number of vertices for the slow oracle. For a larger graph, variants are compared on the smaller
-// RandomGraph::part().
+// Maximum number of vertices for the slow oracle. For a larger graph, variants are compared on RandomGraph::part(), a
+// smaller graph.
 constexpr std::int64_t oracle_vertices = 200;
 
 template <class T>
@@ -47,8 +47,9 @@ constexpr double Ceilings::*add_min_rate() {
 struct GraphAxes {
   std::vector<std::int64_t> vertices{1024};
   double density = 1;
-  std::vector<double> degrees;  ///< average number of edges from a vertex; empty: the graphs are matrices of weights
-  std::int64_t sources = 0;     ///< number of source vertices; 0: all
+  /// average number of edges that begin at a vertex; empty: the graphs are matrices of weights
+  std::vector<double> degrees;
+  std::int64_t sources = 0;  ///< number of source vertices; 0: all
   std::int64_t heaviest = 1000;
   std::uint64_t seed = 1;
   bool predecessors = false;
@@ -58,8 +59,8 @@ struct GraphAxes {
 template <class T>
 class RandomGraph {
  public:
-  /// `degree` is the average number of edges from a vertex. It is capped at the possible maximum. If `degree` is
-  /// negative, the graph is a matrix with the density of the axes.
+  /// `degree` is the average number of edges that begin at a vertex. It is capped at the possible maximum. If `degree`
+  /// is negative, the graph is a matrix, and the axes determine its density.
   RandomGraph(std::int64_t vertices, double degree, const GraphAxes& axes) : vertices_(vertices), degree_(degree) {
     if (!is_listed()) {
       matrix_ = shortest_paths_detail::random_graph<T>(vertices, axes.density, axes.heaviest, axes.seed);
@@ -124,7 +125,8 @@ class RandomGraph {
   std::vector<T> weights_;
 };
 
-/// Returns `wanted` of n vertices, evenly spread. If `wanted` is 0, returns an empty list, which means all vertices.
+/// Returns `wanted` of the n vertices, evenly spread. If `wanted` is 0, returns an empty list, which stands for all
+/// vertices.
 std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
   std::vector<std::int64_t> sources;
   const std::int64_t count = std::min(wanted, n);
@@ -132,7 +134,7 @@ std::vector<std::int64_t> spread_sources(std::int64_t wanted, std::int64_t n) {
   return sources;
 }
 
-/// Finds the shortest paths of one graph, from all or some vertices.
+/// A workload in which every row finds the shortest paths of the same graph, from all or some vertices.
 template <class T>
 class Paths : public Workload {
  public:
@@ -194,7 +196,7 @@ class Paths : public Workload {
   }
 
   /// Returns the work: an addition and a minimum for each pair of vertices and each intermediate vertex. Algorithms on
-  /// edge lists do much less work than this, so for edge lists no share of a ceiling is shown.
+  /// edge lists do much less work, so no share of a ceiling is shown for edge lists.
   std::vector<Work> work(const Row& row) const override {
     if (graph_.is_listed()) return {};
     return {{add_min_rate<T>(), relaxations(), row.seconds.median}};
@@ -220,8 +222,8 @@ class Paths : public Workload {
     return graph.paths(options, execution_of(row, stop_));
   }
 
-  /// Compares the rows of `result` with the oracle's. `result` has a row for each source only, but compare() needs
-  /// whole matrices. The oracle's rows therefore replace the missing rows.
+  /// Compares the rows of `result` with the same rows of the oracle. `result` has a row for each source only, but
+  /// compare() needs whole matrices. The oracle's rows therefore replace the missing rows.
   std::string compare_rows(const Graph<T>& graph, ShortestPathsResult<T> result, const Truth<T>& truth) const {
     const std::vector<std::int64_t> sources = spread_sources(axes_.sources, graph.n());
     if (sources.empty()) return compare<T>(graph, result, truth);

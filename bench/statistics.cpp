@@ -11,9 +11,10 @@ namespace gradus::bench {
 
 namespace {
 
-/// Determines the interval of ratio_of() for `first` samples of one quantity and `second` samples of another. Returns r
-/// if the interval extends from the r-th least to the r-th greatest of the `first` x `second` ratios. The interval
-/// misses the true ratio with probability at most `doubt`. Returns 0 if no such interval exists.
+/// Determines the interval of ratio_of() for `first` samples of one quantity and `second` samples of the other
+/// quantity. There are `first` x `second` ratios. Returns r if the interval extends from the r-th least to the r-th
+/// greatest ratio. The interval misses the true ratio with probability at most `doubt`. Returns 0 if no such interval
+/// exists.
 std::size_t ratios_outside(std::size_t first, std::size_t second, double doubt) {
   // ways[u] is the number of orderings of all samples in which exactly u pairs are inverted. A pair consists of one
   // sample of the first quantity and one sample of the second quantity. The pair is inverted if the sample of the first

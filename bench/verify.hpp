@@ -15,8 +15,7 @@ namespace gradus::bench {
 
 struct VerifyOptions {
   std::vector<std::string> variants;  ///< names of variants; empty: all variants of the table
-  /// If `variants` is empty, only the variants that run on this device are verified. `automatic` stands for all
-  /// devices.
+  /// If `variants` is empty, verifies only the variants that run on this device. `automatic` stands for all devices.
   Device device = Device::automatic;
   std::vector<std::string> cases;  ///< names of cases; empty: every case
   int seeds = 1;                   ///< number of seeds; each case is made from the seeds 1, 2, …
@@ -42,7 +41,7 @@ struct VerifyRow {
   std::string variant;
   std::string dtype;
   core::Contract contract;
-  std::string skipped;     ///< reason why no case ran; empty if some did
+  std::string skipped;     ///< reason why no case ran; empty if at least one ran
   std::int64_t cases = 0;  ///< number of (case, seed) pairs that ran
   std::int64_t cases_passed = 0;
   /// Number of (case, seed) pairs that did not run, because the contract or the variant does not cover them.

@@ -83,7 +83,8 @@ void verify_case(const typename Room::Case& one, const CaseData& data, int seed,
   }
 }
 
-/// Returns the contract of a variant in type T: the contract of its row, unless the room overrides it for this type.
+/// Returns the contract of a variant in type T. This is the contract in the variant's row, unless the room defines
+/// another contract for this type.
 template <class Room, class T>
 core::Contract contract_in(const typename Room::Variant& variant) {
   if constexpr (requires { Room::template contract_in<T>(variant); }) return Room::template contract_in<T>(variant);

@@ -57,8 +57,8 @@ struct Row {
   double speedup = 0;         ///< speed-up over the group's first row
   /// Shares of the ceilings of these threads or this GPU. A share is NaN if the ceiling was not measured.
   std::vector<std::pair<double Ceilings::*, double>> shares;
-  std::optional<std::uint64_t> memory_bytes;  ///< peak memory, without the input
-  double rechecked = 0;                       ///< share of the work that a filter passed on to higher precision
+  std::optional<std::uint64_t> memory_bytes;  ///< peak memory that the job needs in addition to the input
+  double rechecked = 0;                       ///< share of the decisions that a filter left to a higher precision
   std::vector<Figure> figures;                ///< problem-specific figures; all rows of a group have the same keys
 };
 
@@ -98,9 +98,9 @@ class Workload {
   Workload& operator=(const Workload&) = delete;
   virtual ~Workload() = default;
 
-  /// Returns the settings that all rows share, as text for tables: "1000 x 3 f32 uniform, k = 4".
+  /// Returns the common settings of all rows as text for tables: "1000 x 3 f32 uniform, k = 4".
   virtual std::string title() const = 0;
-  /// Returns the settings that all rows share as JSON, with the facts found during verification.
+  /// Returns the common settings of all rows as JSON. Adds facts that were found during verification.
   virtual nlohmann::ordered_json facts() const = 0;
   /// Returns whether the variant supports this input on this machine and, if it does not, the reason.
   virtual core::Support support(std::string_view variant) const = 0;
@@ -118,7 +118,7 @@ class Workload {
   virtual std::vector<Figure> figures(const Row& row) const = 0;
 };
 
-/// The callbacks that are used while inputs are prepared.
+/// Callbacks for the preparation of inputs.
 struct InputCallbacks {
   std::function<void(const Progress&)> progress;  ///< may be null
   std::stop_token stop;
@@ -139,7 +139,7 @@ class Workloads {
   virtual void prepare(const InputCallbacks& callbacks) = 0;
   /// Returns the files that the axes name.
   virtual std::vector<std::string> files() const { return {}; }
-  /// Reduces the work. Depending on the problem, `share` is the factor of the inputs' sizes or of the amount of work.
+  /// Reduces the work. Depending on the problem, multiplies the sizes of the inputs or the amount of work by `share`.
   /// Long runs may become shorter, too. Requires 0 < share <= 1.
   virtual void scale(double share) = 0;
   /// Calls use(workload) for each input. A workload exists until its call returns.

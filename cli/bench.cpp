@@ -36,7 +36,7 @@ struct BenchArguments {
   std::vector<Candidate> candidates;
   bench::Effort effort;
   bool json = false;
-  std::string json_file;  ///< file of --json; empty: JSON replaces the tables on standard output
+  std::string json_file;  ///< file of --json; empty: JSON is printed instead of tables
   std::string page_file;
 
   const Candidate& chosen() const {
@@ -111,8 +111,8 @@ std::string what_is_compared(const bench::Claim& claim) {
   return (claim.threads > 0 ? "time by " : "best time by ") + claim.axis;
 }
 
-/// Lists the claims, each with its verdict and its rule. For each input of a claim, adds a line with the figures that
-/// decide the verdict.
+/// Lists the claims, each with its verdict and its rule. Adds a line for each input of a claim. The line has the
+/// figures that decide the verdict.
 std::string claims_text(const Judged& judged, const Session& session) {
   std::string text;
   for (const auto& [claim, judgement] : judged) {
@@ -154,8 +154,8 @@ void require_one_of_both(const BenchArguments& arguments) {
   bench::find_problem(arguments.problem);
 }
 
-// If an experiment was named, returns the reason why options for axes have no effect: the experiment sets the axes.
-// Otherwise returns "".
+// If the user named an experiment, returns the reason why options for axes have no effect: the experiment sets the
+// axes. If not, returns "".
 std::string why_not_of_experiment(const BenchArguments& arguments) {
   if (arguments.experiment.empty()) return "";
   return "an experiment has its own problem, variants and axes; it takes --threads, --scale, --repeats and --min-time";
@@ -180,7 +180,7 @@ bool has_threads(core::Backend backend) {
   return backend != core::Backend::cuda && backend != core::Backend::sequential;
 }
 
-/// An axis that several problems may share. All these problems share one option for it.
+/// An axis, and the problems that have it. The command line has one option for the axis in all these problems.
 struct SharedAxis {
   bench::Axis shown;
   std::vector<std::pair<const bench::ProblemRow*, bench::Axis>> owners;
@@ -234,7 +234,7 @@ void add_axes(Options& options, BenchArguments& arguments, const char* heading_o
     options.heading(axis.owners.size() == arguments.candidates.size() ? heading_of_all : "For " + axis.names(),
                     [&arguments, axis] { return why_not_of_problem(axis, arguments); });
     bench::Axis shown = axis.shown;
-    // The problem has been parsed before all other options, so it is known here.
+    // The problem is parsed before all other options, so it is known here.
     shown.parse = [&arguments, axis](const std::string& label, const std::string& text) {
       const bench::Axis* own = axis.of(arguments.problem);
       (own != nullptr ? *own : axis.owners.front().second).parse(label, text);
@@ -252,7 +252,7 @@ int measure_and_show(const BenchArguments& arguments, const Session& session, co
   for (const bench::Bench& part : parts)
     for (const std::string& file : part.workloads->files()) inputs.push_back(file);
   require_no_input_overwritten({arguments.json_file, arguments.page_file}, inputs);
-  // Opens the files first, so that a file that cannot be written fails before the measurement.
+  // Opens the files first. If a file is not writable, the command then fails before the measurement.
   std::optional<core::AtomicFile> file;
   if (!arguments.json_file.empty()) file.emplace(arguments.json_file);
   std::optional<core::AtomicFile> page;

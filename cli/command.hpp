@@ -20,7 +20,7 @@ using Action = std::function<int()>;
 
 /// The common options that a subcommand supports in addition to its specific options.
 enum class Common : std::uint8_t {
-  none,    ///< for commands that print text for a shell or a pager
+  none,    ///< adds nothing; for commands that print text for a shell or a pager
   output,  ///< adds --json and --quiet, which set Session::json and Session::quiet
   /// Adds the options of `output` and --device, --gpus, --threads, --memory-limit, --gpu-memory-limit, which set
   /// Session::execution.
@@ -49,8 +49,8 @@ struct Command {
   std::string_view first_line{};     ///< command line in the short help; empty: the short help leaves the command out
   std::string_view first_comment{};  ///< comment next to `first_line`
   std::vector<WrittenFile> files = {};
-  bool on_ranks = false;     ///< true if the command can run as several ranks under mpirun
-  bool is_repeated = false;  ///< true if the command writes a summary, from which --repeat can repeat the run
+  bool on_ranks = false;     ///< true if the command can run under mpirun as several ranks
+  bool is_repeated = false;  ///< true if the command writes a summary from which --repeat can repeat the run
 };
 
 /// A kind of input that `gradus generate` makes for a problem.
@@ -64,13 +64,14 @@ struct Generator {
   };
   std::string_view name;
   std::string_view summary;  ///< description in a few words
-  std::string_view density;  ///< the elements whose share --density sets; empty: --density has no effect on this kind
+  /// description of the elements whose share --density sets; empty: --density has no effect on this kind
+  std::string_view density;
   /// Adds the kind's options under the current heading. These options affect this kind only. The returned action writes
   /// the file.
   Action (*setup)(Options& options, Session& session, const Request& request);
 };
 
-/// The part that cli/<problem>.cpp contributes to the command line.
+/// The contribution of cli/<problem>.cpp to the command line.
 struct ProblemCommands {
   struct Example {
     std::string_view command;

@@ -117,7 +117,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-/// Escapes text for single quotes in zsh's _arguments, where brackets and colons are special.
+/// Escapes text that zsh's _arguments gets in single quotes. Brackets and colons are special there.
 std::string zsh_escaped(std::string text) {
   for (const std::string_view special : {"\\", ":", "[", "]"})
     text = replaced(text, special, "\\" + std::string(special));

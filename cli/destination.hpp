@@ -11,7 +11,7 @@
 
 namespace gradus::cli {
 
-/// Adds -o, --output, an option that names a file of numbers. The extension of the name selects the format.
+/// Adds -o, --output, an option that names a file for numbers. The extension of the file's name selects the format.
 inline void add_table_output(Options& options, std::string& path, const std::string& description, bool json = false) {
   options.value("-o,--output", "FILE", description,
                 [&path, json](const std::string& text) {
@@ -26,7 +26,7 @@ inline void add_table_output(Options& options, std::string& path, const std::str
 class Destination {
  public:
   /// An empty path stands for standard output. Throws UsageError if the extension names no supported format. The
-  /// extension .json is supported only if `json` is set. A stop request cancels the writing of the file.
+  /// extension .json is supported only if `json` is true. After a stop request, writing throws InterruptedError.
   Destination(const std::string& path, const std::stop_token& stop, bool json = false) {
     if (path.empty()) return;
     format_ = table_format(path, json);

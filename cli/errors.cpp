@@ -8,7 +8,7 @@
 namespace gradus::cli {
 
 std::string spelled(const OptionReference& option) {
-  // Takes the name behind the last colon. If there is no colon, rfind() returns npos, and npos + 1 is 0.
+  // Takes the name after the last colon. If there is no colon, rfind() returns npos, and npos + 1 is 0.
   std::string_view name = std::string_view(option.name).substr(option.name.rfind(':') + 1);
   for (const bench::ProblemRow* problem : bench::problems())
     if (const core::Option* row = core::find_option(problem->options, name)) name = row->front_name();

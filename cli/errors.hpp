@@ -21,8 +21,8 @@ std::string shown_path(const std::string& path);
 /// Returns the code of the error and every field that is known.
 nlohmann::ordered_json json_of(const Error& error, std::string_view code);
 
-/// Each pair consists of the name of a library argument and the path of the file from which the argument is read. If
-/// the path is empty, the argument is not read from a file.
+/// Pairs of strings: the name of a library argument, and the path of the file from which the argument is read. If the
+/// path is empty, the argument is not read from a file.
 using FilesOfArguments = std::vector<std::pair<std::string_view, std::string>>;
 
 /// If the error is about an argument that was read from a file, names the file in the error's text.

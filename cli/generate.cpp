@@ -114,7 +114,7 @@ int generate(const GenerateArguments& arguments, const Session& session) {
   return 0;
 }
 
-/// Adds the options of points. `seed` is the --seed option, which has no effect for published points.
+/// Adds the options of points. `seed` is the option --seed, which has no effect on published points.
 void add_points(Options& options, Session& session, GenerateArguments* arguments, CLI::Option& seed) {
   core::PointSpecification& points = arguments->points;
   options.heading("Points", [arguments] {

@@ -24,7 +24,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Formats "  left   right". The right side is wrapped and aligned at `column`.
+/// Formats an entry of the help: two spaces, the left text, and the right text, which is wrapped and aligned at
+/// `column`.
 std::string entry(const std::string& left, std::string_view right, std::size_t column) {
   std::string text = "  " + left;
   if (text.size() + 2 > column) text += "\n" + std::string(column, ' ');

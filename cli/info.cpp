@@ -84,7 +84,7 @@ Json links_json(const std::vector<int>& gpus) {
   return links;
 }
 
-/// Returns the formats that the readers support, for a table in the documentation.
+/// Returns the formats that the readers support. The documentation shows them as a table.
 Json formats_json() {
   Json all;
   for (const files::Reader reader : files::all_readers) {

@@ -27,7 +27,7 @@ struct ColumnRoles {
 };
 /// Adds --columns, --drop-columns, --missing and the options of the supported roles.
 void add_column_options(Options& options, files::ReadOptions& reading, ColumnRoles roles);
-/// Adds --decimal and --thousands.
+/// Adds --decimal and --thousands, the separators in numbers.
 void add_style_options(Options& options, files::NumberStyle& style);
 /// Adds --header, --decimal, --thousands, --comment and --dtype f32|f64. Without --dtype, the type is the narrowest
 /// type that holds every value of the files. A stop request cancels the reading.
@@ -38,9 +38,9 @@ void require_one_standard_input(const std::vector<std::string>& paths);
 
 using bench::require_table_for_header;
 
-/// These functions read values that belong to points of type T, for example weights. If a binary file has another type,
-/// they throw InputError, because rounding without notice would change the job. Numbers in text are rounded to T. The
-/// type that `reading` requests is ignored.
+/// The functions below read values that belong to points of type T, for example weights. If a binary file has another
+/// type than T, they throw InputError, because rounding would silently change the job. Numbers in text are rounded to
+/// T. The type that `reading` requests is ignored.
 template <class T>
 files::Points read_points_as(const std::string& path, files::ReadOptions reading);
 template <class T>

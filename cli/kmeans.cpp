@@ -1,4 +1,4 @@
-// `gradus kmeans`: reads points, clusters them, writes centroids, labels and a summary.
+// `gradus kmeans`: reads points, clusters them, and writes centroids, labels and a summary.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +30,8 @@
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_group.hpp"
+#include "execution/request.hpp"
+#include "files/file.hpp"
 #include "files/image.hpp"
 #include "files/npy.hpp"
 #include "gradus/kmeans_gpus.hpp"
@@ -52,7 +54,7 @@ struct Arguments {
   std::string page;  ///< the file of --report
   std::string weights;
   std::string centroids;    ///< the file of centroids that --init names
-  std::string init_folder;  ///< if --init names the folder of a result: this folder
+  std::string init_folder;  ///< the folder of a result, if --init names one
   std::string init;         ///< the value of --init; empty: not given
   files::ReadOptions reading;
   /// Options of the fit; if several numbers of clusters are compared, `clusters` is the current or the chosen number.
@@ -217,7 +219,7 @@ std::vector<std::string> output_files(const Arguments& arguments, const Session&
   return files;
 }
 
-/// Returns the settings for a computation in this process, without the other ranks.
+/// Returns settings for a computation in this process alone, without the other ranks.
 Execution without_ranks(const Execution& execution) {
   Execution result = execution;
   result.threads = cpu::thread_count(execution);
@@ -225,11 +227,11 @@ Execution without_ranks(const Execution& execution) {
   return result;
 }
 
-/// Returns the settings for a computation without the other ranks, and on one GPU at most.
+/// Returns settings for a computation without the other ranks, and on at most one GPU.
 Execution alone(const Execution& execution) { return execution::on_first_gpu(without_ranks(execution)); }
 
-/// If the fit was fast, fits again with more restarts. If this improves the result, returns a hint to use more
-/// restarts. In all other cases, returns "".
+/// If the fit was fast, fits again with more restarts. Returns a hint to use more restarts if the new fit is better,
+/// otherwise "".
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
@@ -288,6 +290,51 @@ std::map<std::string, std::string> input_hashes(const Arguments& arguments, Matr
     if (own[index] != 0) hashes[roles[index]] = cpu::hash_text(own[index]);
   return hashes;
 }
+
+/// A fit to points that are mapped from a file. If the file is larger than the memory that the job may use, pages of
+/// the file are removed from this process's memory while the fit runs.
+class MappedFit {
+ public:
+  /// `needed()` returns the memory of the fit.
+  template <class Needed>
+  MappedFit(const PointFiles& files, const Session& session, const Needed& needed) : files_(files), session_(session) {
+    const Execution& execution = session.execution;
+    const bool exceeds = !execution::has_memory(files.mapped_bytes(), execution);
+    if (files.mapped == nullptr || (execution.memory_limit == 0 && !exceeds)) return;
+    const std::uint64_t of_fit = needed();
+    if (!execution::has_memory(of_fit, execution)) return;  // the fit will be refused
+    const std::uint64_t left = execution.memory_limit > of_fit ? execution.memory_limit - of_fit : 0;
+    if (files.mapped_bytes() > std::max(left, least_resident)) pages_.emplace(std::max(left, least_resident));
+    exceeds_ = exceeds;
+    if (exceeds_ && session.is_first())
+      session.note(
+          fmt::format("'{}' is larger than the memory that the job may use; it is mapped, not copied, and each "
+                      "pass over its points reads {}",
+                      files.mapped->path(), core::size_text(files.mapped_bytes())));
+  }
+
+  /// Reports the speed of a pass over all points that took this time.
+  void note_pass(double seconds) const {
+    if (exceeds_ && session_.is_first())
+      session_.note(fmt::format("the first pass took {:.3g} s ({:.3g} GB/s)", seconds,
+                                static_cast<double>(files_.mapped_bytes()) / seconds / 1e9));
+  }
+
+  /// Throws InputError on all ranks if the file has changed since it was mapped. Collective.
+  void require_unchanged() const {
+    session_.ranks().agree([&] {
+      if (files_.mapped != nullptr) files_.mapped->require_unchanged();
+    });
+  }
+
+ private:
+  static constexpr std::uint64_t least_resident = std::uint64_t{128} << 20;
+
+  const PointFiles& files_;
+  const Session& session_;
+  bool exceeds_ = false;
+  std::optional<files::ResidentLimit> pages_;
+};
 
 /// The files of a result and the file of its page. All files are opened before the work starts, so that the command
 /// fails early if a folder cannot be written.
@@ -415,7 +462,18 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     return files.naming([&]() -> decltype(auto) { return naming_files(roles, function); });
   };
   memory.initial_centroids = initial.view;
+  const auto needed = [&] {
+    return kmeans_memory({.points = std::max(points.rows(), options.clusters),
+                          .dimensions = points.columns(),
+                          .element_bytes = static_cast<int>(sizeof(T)),
+                          .weighted = !memory.weights.empty()},
+                         options, without_ranks(session.execution))
+        .host;
+  };
+  const MappedFit mapped(files, session, needed);
+  const auto hash_start = core::Clock::now();
   const std::map<std::string, std::string> hashes = input_hashes(arguments, points.view<T>(), memory, files, session);
+  if (!hashes.empty()) mapped.note_pass(core::seconds_since(hash_start));
   require_recorded_inputs(arguments, hashes, session);
 
   ResultFiles outputs;
@@ -423,7 +481,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (session.is_first()) outputs.open<T>(arguments, files, session);
   });
 
-  gpu_start.reset();  // waits until the GPUs are ready
+  gpu_start.reset();  // destroying the object waits until the GPUs are ready
   const auto fit_start = core::Clock::now();
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
     if (arguments.chooses())
@@ -435,6 +493,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (phase.name == "standardize") fit_seconds -= phase.seconds;
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
+  mapped.require_unchanged();
   session.end_progress();
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
@@ -442,13 +501,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
 
   const auto write_start = core::Clock::now();
   outputs.write(choice, points, session.execution.stop);
-  Json summary = summary_of(arguments, points.columns(), result,
-                            kmeans_memory({.points = std::max(points.rows(), options.clusters),
-                                           .dimensions = points.columns(),
-                                           .element_bytes = static_cast<int>(sizeof(T)),
-                                           .weighted = !memory.weights.empty()},
-                                          options, without_ranks(session.execution))
-                                .host);
+  Json summary = summary_of(arguments, points.columns(), result, needed());
   add_table_facts(summary, points, result.standardization);
   const double seconds = core::seconds_since(start);
   if (arguments.chooses())
@@ -461,7 +514,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     session.print_json(summary);
     return 0;
   }
-  if (!outputs || !session.quiet) {  // without files, the result is printed in spite of --quiet
+  if (!outputs || !session.quiet) {  // if no files are written, the result is printed even with --quiet
     if (arguments.chooses())
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +
@@ -503,7 +556,7 @@ void refuse_options_of_one_fit(const Arguments& arguments, const Session& sessio
 void prepare_ranks(const Arguments& arguments, Session& session) {
   const auto refuse = [](std::string_view what) {
     throw UnsupportedError(std::string(what) +
-                           " needs all points in one process, and mpirun has started several; "
+                           " needs all points in one process, and a launcher has started several; "
                            "start the program without it");
   };
   if (arguments.chooses()) refuse("the choice among several -k");
@@ -536,7 +589,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     CLI::Option& option = options.row(row, &fit);
     if (row.name == "restarts")
       options.ineffective_if(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
-    if (row.name == "seed") options.ineffective_if(option, [&fit] { return why_nothing_is_random(fit.init); });
+    if (row.name == "seed" || row.name == "init_rows")
+      options.ineffective_if(option, [&fit] { return why_nothing_is_random(fit.init); });
   }
   options.variant_options(kmeans_detail::ladder, session.execution);
 }

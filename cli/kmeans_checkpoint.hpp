@@ -13,7 +13,7 @@ void add_checkpoint_options(Options& options, KMeansCheckpoint& checkpoint);
 /// Throws UsageError if the file's name does not have the extension of checkpoints.
 void require_checkpoint_name(const KMeansCheckpoint& checkpoint);
 
-/// Returns a copy of `stop`. If a checkpoint was written, the copy's message mentions it, too.
+/// Returns a copy of `stop`. If a checkpoint was written, the copy's message says so.
 InterruptedError with_checkpoint(const InterruptedError& stop, const KMeansCheckpoint& checkpoint);
 
 /// From this call on, SIGUSR1 requests a checkpoint, and the session prints the notes about checkpoints. Does nothing

@@ -15,8 +15,8 @@ namespace gradus::cli {
 /// UsageError if the text is malformed.
 std::vector<std::int64_t> parse_cluster_counts(const std::string& text);
 
-/// Returns the comparison as a table with a legend of the criteria. The silhouette covers `sample` of the `points`
-/// points.
+/// Returns the comparison as a table, with a legend that explains the criteria. The silhouette covers `sample` of the
+/// `points` points.
 std::string choice_text(const Session& session, const std::vector<KMeansCandidate>& candidates, std::size_t chosen,
                         KMeansCriterion criterion, std::int64_t sample, std::int64_t points);
 std::string choice_csv(const std::vector<KMeansCandidate>& candidates);

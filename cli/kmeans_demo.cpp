@@ -23,11 +23,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t digit_side = 8;  // pixels per side of the image of a digit
-constexpr float darkest_ink = 16;       // maximum value of a pixel in the data
+constexpr float darkest_ink = 16;       // maximum value of a pixel
 constexpr std::int64_t clusters = 10;
 
-/// Returns the path of a data file. The file belongs to the installation or, if Gradus is not installed, to the source
-/// tree of the build.
+/// Returns the path of a data file. The file is in the installation or, if Gradus is not installed, in the source tree
+/// of the build.
 std::string data_file(const std::string& name) {
   namespace files = std::filesystem;
   std::error_code ignored;
@@ -44,7 +44,7 @@ struct Group {
   std::int64_t cluster = 0;
   std::int64_t size = 0;
   std::int64_t digit = 0;     ///< the most frequent digit in the cluster
-  std::int64_t agreeing = 0;  ///< number of points of this digit
+  std::int64_t agreeing = 0;  ///< number of points in the cluster that show this digit
 };
 
 std::vector<Group> groups_of(const KMeansResult<float>& result, VectorView<const float> digits) {
@@ -61,7 +61,8 @@ std::vector<Group> groups_of(const KMeansResult<float>& result, VectorView<const
   return groups;
 }
 
-/// Returns the ink of a digit at a place between pixels, by linear interpolation. Places outside the image are white.
+/// Returns the ink at any place in the image of a digit, by linear interpolation between pixels. Places outside the
+/// image are white.
 float ink_at(const float* digit, float x, float y) {
   const auto pixel = [&](std::int64_t column, std::int64_t row) {
     const bool inside = column >= 0 && row >= 0 && column < digit_side && row < digit_side;

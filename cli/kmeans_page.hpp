@@ -13,11 +13,12 @@
 
 namespace gradus::cli {
 
-/// Plots the projected points in the colours of their clusters. `labels` has the labels of all points.
+/// Plots the projected points in the colours of their clusters. `labels` contains the label of every point, including
+/// points that are not plotted.
 Chart projection_chart(const KMeansProjection& projection, VectorView<const std::int32_t> labels,
                        std::int64_t clusters);
 
-/// Returns two pictures: the original, and a version in which every pixel has the colour of its centroid. Large
+/// Returns two pictures: the original, and a picture in which every pixel has the colour of its centroid. Large
 /// pictures are subsampled by rows and columns. Throws InterruptedError after a stop request.
 template <class T>
 std::vector<PagePicture> before_and_after(const files::PictureShape& shape, MatrixView<const T> points,

@@ -33,13 +33,13 @@ struct PredictArguments {
   std::string centroids;
   std::string input;
   std::string output;
-  std::string weights;  ///< for predict only
+  std::string weights;  ///< only used by `gradus predict`
   files::ReadOptions reading;
   KMeansMetric metric = KMeansMetric::euclidean;
 };
 
 struct Inputs {
-  files::Points centroids;  ///< in the type of the job
+  files::Points centroids;  ///< converted to the type of the job
   files::PointBlocks points;
   KMeansMetric metric = KMeansMetric::euclidean;
   KMeansStandardization standardization;
@@ -85,7 +85,7 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
           core::seconds_since(start)};
 }
 
-/// The errors of function() name the files of its arguments.
+/// Calls the function. If it throws an error about an argument, adds the name of the argument's file to the error.
 template <class Function>
 decltype(auto) naming(const PredictArguments& arguments, Function&& function) {
   return naming_files({{"points", arguments.input},
@@ -94,7 +94,7 @@ decltype(auto) naming(const PredictArguments& arguments, Function&& function) {
                       std::forward<Function>(function));
 }
 
-/// Returns the settings of the call for a block. Its progress counts the rows of all blocks.
+/// Returns the settings for the call that computes a block. The progress of this call counts the rows of all blocks.
 Execution of_block(const Execution& execution, std::int64_t first_row, std::int64_t all_rows) {
   Execution result = execution;
   if (execution.progress)
@@ -105,11 +105,12 @@ Execution of_block(const Execution& execution, std::int64_t first_row, std::int6
 }
 
 /// Calls compute(points, number of the first row, settings) and then write(result, number of the first row) for each
-/// block. A row of the result takes `result_bytes`. Returns the seconds of reading and computing.
+/// block. A row of the result takes `result_bytes` bytes. Returns the time of reading and the time of computing, in
+/// seconds.
 template <class T, class Compute, class Write>
 Json for_blocks(const PredictArguments& arguments, const Session& session, Inputs& inputs, std::string_view computing,
                 std::uint64_t result_bytes, const Compute& compute, const Write& write) {
-  // The call for a block takes at most about twice the memory of the block in addition.
+  // Maximum size of a block. The call for a block needs up to about twice this memory, in addition to the block.
   constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 20;
   const std::uint64_t limit = session.execution.memory_limit;
   const std::uint64_t bytes = limit == 0 ? usual_bytes : std::min(usual_bytes, limit / 4);

@@ -18,7 +18,8 @@
 
 namespace gradus::cli {
 
-/// Adds the names of the columns, the heading of the row names, and the standardization, as far as they are known.
+/// Adds to the summary the names of the columns, the heading of the row names, and the standardization, if the points
+/// have them.
 void add_table_facts(nlohmann::ordered_json& summary, const files::Points& points, const KMeansStandardization& by);
 
 class TextResult {
@@ -43,18 +44,19 @@ std::string heading_of(const files::RowNames* names);
 /// Returns the name of a row. If rows have no names, returns the row number, counted from 0.
 std::string row_name(const files::RowNames* names, std::int64_t row);
 
-/// Formats a line for each point, whose numbers begin with `first_row`, and before row 0 the line "row,label". If rows
-/// have names, uses the names and their heading. Calls put(text) chunk by chunk.
+/// Formats the lines of a chunk of points, one for each point. The number of the first point is `first_row`. If this is
+/// 0, a heading line comes first: "row,label". If rows have names, the lines contain the names instead of numbers, and
+/// the first line contains their heading instead of "row". Calls put(text) for each piece of the text.
 void put_labels(VectorView<const std::int32_t> labels, std::int64_t first_row, const files::RowNames* names,
                 const std::stop_token& stop, const std::function<void(std::string_view)>& put);
 
-/// Returns a line for each centroid. If columns have names, a line with the names comes first.
+/// Returns a line for each centroid. If columns have names, these form the first line.
 template <class T>
 std::string centroids_text(MatrixView<const T> centroids, const std::vector<std::string>& column_names);
 
-/// The centroids of a folder that `gradus kmeans` wrote.
+/// A folder with the result of a fit by `gradus kmeans`.
 struct FittedFolder {
-  std::string centroids;  ///< file of the centroids with which new points are compared
+  std::string centroids;  ///< file of the centroids to which new points are assigned
   KMeansMetric metric = KMeansMetric::euclidean;
   std::vector<std::string> column_names;  ///< names of the columns; empty: unnamed
   KMeansStandardization standardization;
@@ -68,18 +70,19 @@ bool is_folder(const std::string& path);
 /// Reads the facts of the fit from the folder's summary. Throws InputError if the folder holds no complete result.
 FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 
-/// Throws InputError if the file holds centroids in the units of the data, but the fit used standardized columns.
-/// Points can be compared with such centroids only by means of the standardization, which is stored in the folder.
+/// Throws InputError if the fit used standardized columns, but the file holds its centroids in the units of the data. A
+/// fit with standardized columns also compares standardized points, so the standardization is needed. It is stored in
+/// the folder of the fit.
 void refuse_standardized_file(const std::string& file);
 
-/// Checks that a new fit with these options and points can start from the `clusters` centroids of the fit in the
-/// folder. Throws UsageError if standardization, metric or number of clusters differ, and InputError if the column
-/// names differ. Each error names the remedy.
+/// Checks that a new fit with these options and points can start from the centroids of the fit in the folder. There are
+/// `clusters` centroids. Throws UsageError if standardization, metric or number of clusters differ, and InputError if
+/// the column names differ. Each error names the remedy.
 void require_alike(const FittedFolder& fit, const std::string& folder, std::int64_t clusters,
                    const KMeansOptions& options, const files::Points& points);
 
-/// Throws InputError if the centroids and the points both have column names, and these differ in spelling or order. The
-/// error names both files.
+/// Throws InputError if both the centroids and the points have column names, and if the names or their order differ.
+/// The error names both files.
 void require_names_of_centroids(const files::Points& points, const std::string& input,
                                 const std::vector<std::string>& names, const std::string& centroids);
 

@@ -36,7 +36,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "life";
 
-/// If --generations is not given, --until-stable searches for a cycle in this number of generations.
+/// Number of generations in which --until-stable searches for a cycle. Applies if --generations is not given.
 constexpr std::int64_t patience = 1000000;
 
 struct Arguments {
@@ -44,14 +44,14 @@ struct Arguments {
   std::string output;
   std::string folder;
   std::string page;  ///< the file of --report
-  /// The options of the call, except rule and boundary: options_of() takes these two from `world` and `boundary` or, if
+  /// The options of the call, without rule and boundary. options_of() adds these from `world` and `boundary` or, if
   /// they are not set, from the input.
   LifeOptions options;
   std::optional<std::int64_t> every;
   std::int64_t scale = 1;
   std::int64_t delay = 100;               ///< milliseconds for which each frame is shown
   bool counts_generations = false;        ///< true if --generations was given
-  std::optional<files::LifeWorld> world;  ///< rule and topology from --rule
+  std::optional<files::LifeWorld> world;  ///< rule and topology, from --rule
   std::optional<LifeBoundary> boundary;
   std::optional<LifeSize> size;
   bool view = false;
@@ -59,8 +59,8 @@ struct Arguments {
   bool is_gif() const { return !output.empty() && files::ending_of(output) == ".gif"; }
   bool makes_frames() const { return is_gif() || !folder.empty(); }
   bool goes_by_steps() const { return makes_frames() || !page.empty(); }
-  /// Returns the number of generations per step. If only a page is written, a run has at most about 500 steps, because
-  /// a chart cannot show more.
+  /// Returns the number of generations per step. If the only output is a page, the run has at most about 500 steps,
+  /// because a chart cannot show more.
   std::int64_t step() const {
     constexpr std::int64_t most_steps = 500;
     return every ? *every : makes_frames() ? 1 : std::max<std::int64_t>(1, options.generations / most_steps);
@@ -79,7 +79,7 @@ LifeSize size_of_grid(const Arguments& arguments, const LifePattern& pattern) {
   return {box.width, box.height};
 }
 
-/// Merges the options of the command line and of the pattern's file. The command line has priority.
+/// Combines the options of the command line with the options in the pattern's file. The command line has priority.
 LifeOptions options_of(const Arguments& arguments, const LifePattern& pattern) {
   LifeOptions options = arguments.options;
   options.rule = life_options(pattern).rule;
@@ -234,7 +234,7 @@ int run_steps(const Arguments& arguments, Session& session) {
     session.execution.progress({"frames", arguments.options.generations - left, arguments.options.generations, {}});
   }
   const auto write_start = core::Clock::now();
-  // A folder of frames and a file with the last generation may be requested together.
+  // Users may request a folder of frames and a file with the last generation at the same time.
   std::optional<core::AtomicFile> last;
   if (!arguments.output.empty() && !arguments.is_gif()) {
     last.emplace(arguments.output, session.execution.stop);
@@ -288,7 +288,7 @@ int run_view(const Arguments& arguments, Session& session) {
 
 int run_once(const Arguments& arguments, Session& session) {
   const auto start = core::Clock::now();
-  // Opens the file first, so that a path that cannot be written fails before the work.
+  // Opens the file first. If the path is not writable, the command then fails before the long computation.
   std::optional<core::AtomicFile> file;
   if (!arguments.output.empty()) file.emplace(arguments.output, session.execution.stop);
   const LifePattern pattern = files::read_life(arguments.input, reading_of(session));

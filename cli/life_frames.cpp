@@ -17,8 +17,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// Throws an error if the folder has frames of another run. These would mix with the new frames, and the lengths of
-/// their names may differ from the lengths of the new names.
+/// Throws an error if the folder has frames of another run. The frames of both runs would be mixed, and their names
+/// might differ in length.
 void require_no_frames(const std::string& folder) {
   std::error_code failure;
   for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
@@ -157,8 +157,8 @@ void LifeFrames::add_to_gif(const Frame& frame) {
 }
 
 void LifeFrames::write_to_folder(const Frame& frame) {
-  // Makes the frame a bounded world of the window's size. All cells of a bounded world are written, and not only the
-  // part with live cells.
+  // Makes the frame a bounded world of the window's size. The writer writes all cells of a bounded world, and not only
+  // the part with live cells.
   LifePattern pattern;
   pattern.boundary = LifeBoundary::dead;
   pattern.width = window_->width;

@@ -1,4 +1,4 @@
-// Pictures of some generations of a pattern: an animated GIF, and a PGM file for each of these generations.
+// Pictures of some generations of a pattern: an animated GIF, and one PGM file per picture.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class LifeFrames {
  public:
   struct Request {
     std::string gif;
-    std::string folder;  ///< folder for a PGM of each frame, named after the frame's generation; may be empty
+    std::string folder;  ///< folder for the PGMs; each is named after its generation; may be empty
     std::int64_t scale = 1;
     std::int64_t milliseconds = 100;
   };

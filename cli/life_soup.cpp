@@ -21,8 +21,8 @@ namespace gradus {
 
 namespace cli {
 
-/// The symmetry group of the cells. A group consists of rotations about the centre and reflections, and has its usual
-/// mathematical name.
+/// The symmetry group of the cells, by its usual mathematical name. A group consists of reflections, and of rotations
+/// about the centre.
 enum class Symmetry : std::uint8_t { c1, c2, c4, d2_rows, d2_columns, d2_diagonal, d4, d4_diagonal, d8 };
 
 }  // namespace cli
@@ -60,8 +60,9 @@ struct Soup {
            symmetry == Symmetry::d8;
   }
 
-  /// Returns the index of the random number that decides a cell. The symmetries map the cell to a set of cells, its
-  /// orbit. All cells of an orbit have the same index: the place of the orbit's first cell in row-major order.
+  /// Returns the index of the random number that decides whether a cell is alive. The symmetries map the cell to a set
+  /// of cells, its orbit. All cells of an orbit have the same index, which is the place of the orbit's first cell in
+  /// row-major order.
   std::uint64_t index_of(std::int64_t y, std::int64_t x) const {
     const std::int64_t below = size.height - 1 - y;
     const std::int64_t right = size.width - 1 - x;

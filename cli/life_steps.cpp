@@ -39,7 +39,7 @@ LifeSteps::LifeSteps(LifePattern pattern, const LifeOptions& options, const Life
     pattern_.width = size.width;
     pattern_.height = size.height;
   }
-  // If the tree algorithm is used, one universe serves all steps. Calls of life() would convert the tree in each step.
+  // If the tree algorithm is used, the same universe serves all steps. life() would convert the tree in every step.
   const bool by_tree = execution.variant == hashlife || (execution.variant.empty() && pattern_.tree);
   if (by_tree && options.boundary == LifeBoundary::plane && (options.rule.birth & 1) == 0) {
     const std::uint64_t available = cpu::available_memory();

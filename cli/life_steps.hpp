@@ -51,12 +51,12 @@ class LifeSteps {
   const Execution& execution_;
   LifePopulation population_;
   RunReport report_;
-  /// Keeps the results that a step has computed for the next steps. Null if the tree algorithm is not used.
+  /// Results of earlier steps, which speed up the next steps. Null if the tree algorithm is not used.
   std::unique_ptr<life_detail::Universe> universe_;
   bool is_read_ = true;  ///< true if `pattern_` is the current state of the universe
 };
 
-/// Throws UnsupportedError if the infinitely many cells around the pattern are alive.
+/// Throws UnsupportedError if the infinitely many cells around the result are alive.
 void require_no_background(const LifeResult& result, const LifeRule& rule);
 
 /// Throws UsageError if standard input or standard output is no terminal. Also throws UsageError if `input` is standard

@@ -212,7 +212,7 @@ class View {
     while (zoom_ < most_zoom && (all.width >> zoom_ > columns_ || all.height >> zoom_ > rows_)) ++zoom_;
   }
 
-  /// Returns, for each square of 2^zoom x 2^zoom cells in the window, true if it has a live cell.
+  /// For each square of 2^zoom x 2^zoom cells in the window, returns whether it has a live cell.
   std::vector<char> squares_alive() {
     std::vector<char> alive(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_));
     const std::int64_t left = middle_x_ - (std::int64_t{columns_ / 2} << zoom_);

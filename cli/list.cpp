@@ -56,7 +56,7 @@ std::string ladder(const Session& session, const bench::ProblemRow& problem, con
   return text;
 }
 
-/// Returns the options of a table, for the documentation and for the signatures in Python.
+/// Returns the options of a table. The documentation and the signatures in Python are generated from them.
 Json options_json(std::span<const core::Option> rows) {
   Json options = Json::array();
   for (const core::Option& row : rows) {

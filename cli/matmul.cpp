@@ -44,7 +44,7 @@ struct Arguments {
   bool transpose_b = false;
   double beta = 1;
   files::ReadOptions reading;
-  MatmulOptions options;  ///< all options except beta
+  MatmulOptions options;  ///< contains all options except beta
 };
 
 std::string called(const std::string& path) { return path == "-" ? "standard input" : "'" + path + "'"; }
@@ -109,7 +109,7 @@ struct Plan {
   Sizes shape;
   std::int64_t elements = 0;
   std::int64_t batch = 0;
-  /// Outer batch dimensions; the library is called once for each combination of their indices.
+  /// Outer batch dimensions. The library is called once for each combination of their indices.
   std::vector<BatchDimension> outer;
   BatchDimension inner;  ///< the batch dimension that a single call of the library processes
 
@@ -242,7 +242,7 @@ Outcome multiply(const Plan& plan, const files::Tensor& a, const files::Tensor& 
   const T* const a_data = std::get<files::PointsOf<T>>(a.values).view.data();
   const T* const b_data = std::get<files::PointsOf<T>>(b.values).view.data();
   Outcome outcome;
-  if (plan.elements == 0) {  // computes nothing, but reports a variant and a device
+  if (plan.elements == 0) {  // nothing is computed, but a variant and a device are reported
     outcome.report = matmul(MatmulView<const T>(), MatmulView<const T>(), options, execution).report;
     return outcome;
   }
@@ -287,8 +287,8 @@ Json json_of(std::span<const std::int64_t> shape, const T*& next) {
   return values;
 }
 
-/// Returns the product as rows of text. If it has one dimension, a row holds one number. The matrices of a batch follow
-/// one another.
+/// Returns the product as rows of text. If the product is a vector, each row holds one number. The matrices of a batch
+/// follow one another.
 template <class T>
 MatrixView<const T> rows_of(const Plan& plan, const Buffer<T>& product) {
   if (plan.shape.size() < 2) return {product.data(), plan.elements, 1};
@@ -315,7 +315,7 @@ void write_product(Destination& destination, const Plan& plan, const Buffer<T>& 
 
 std::string closing_line(const Plan& plan, std::string_view dtype, double gflops, MatmulAccuracy permitted,
                          const Outcome& outcome, const Accuracy& accuracy, bool measured, double seconds) {
-  // The variant that ran may be more accurate than the user requires, so the text names both accuracies.
+  // The text names both accuracies, because the variant that ran may be more accurate than the user required.
   std::string ran;
   if (permitted == MatmulAccuracy::split || permitted == MatmulAccuracy::fast) {
     const std::string_view asked = to_string(permitted);
@@ -360,7 +360,8 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   options.beta = inputs.added && plan.elements > 0 ? arguments.beta : 0;
   check_factor<T>("--alpha", options.alpha);
   check_factor<T>("--beta", options.beta);
-  // The bytes of the inputs after conversion to this type. A .npy file that has this type needs no conversion.
+  // Memory for the inputs in this type, in addition to the memory for their files. A .npy file of this type needs no
+  // additional memory.
   const std::uint64_t widened =
       inputs.a.bytes_as(type) + inputs.b.bytes_as(type) + (inputs.added ? inputs.added->bytes_as(type) : 0);
   const auto memory_with = [&](const MatmulOptions& wanted, const Execution& execution) {
@@ -376,7 +377,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   };
   const std::uint64_t forecast = memory_with(options, session.execution);
   execution::check_memory(forecast, session.execution);
-  // Opens the file first, so that a path that cannot be written fails before the work.
+  // Opens the file first. If the path is not writable, the command then fails before the long computation.
   Destination destination(arguments.output, session.execution.stop);
   if (destination.is_file()) {
     if (destination.format() == TableFormat::npy) {
@@ -489,8 +490,7 @@ Action setup_matmul(Options& options, Session& session) {
     require_one_standard_input(files);
     require_table_for_header(arguments->reading, files);
     require_no_input_overwritten({arguments->output}, files);
-    // Reads the inputs in the types of their files, so that shapes which do not match are reported before any
-    // conversion.
+    // Reads the inputs in the types of their files. An error about their shapes is then reported before any conversion.
     files::ReadOptions reading = arguments->reading;
     reading.type.reset();
     Inputs inputs{files::read_tensor(arguments->a, reading), files::read_tensor(arguments->b, reading), {}};

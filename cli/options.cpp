@@ -139,7 +139,7 @@ CLI::Option& Options::row(const core::Option& row, void* options, decltype(bench
 }
 
 void Options::variant_options(const core::Ladder& ladder, Execution& execution) {
-  std::vector<std::pair<const core::Option*, std::string>> rows;  // maps each option to the variants that have it
+  std::vector<std::pair<const core::Option*, std::string>> rows;  // pairs of an option and the variants that have it
   for (const core::VariantInfo& variant : ladder.variants()) {
     if (variant.options == nullptr) continue;
     for (const core::Option& row : variant.options->rows) {

@@ -29,21 +29,21 @@ struct Ladder;
 
 namespace gradus::cli {
 
-/// The completions of an option's value, and the rules by which --repeat records the option.
+/// The completions of an option's value, and how records contain the option.
 struct OptionValue {
   std::vector<std::string> choices;
   bool file = false;
   bool list = false;        ///< the value is a list separated by commas; its placeholder looks like "NAME,..."
   bool is_result = true;    ///< the option influences the result, so --repeat takes it from a record
-  bool of_variant = false;  ///< only some variants have the option; --repeat with another --variant drops it
+  bool of_variant = false;  ///< the option belongs to certain variants; --repeat with another --variant drops it
   /// Returns the option's current value, spelled as on the command line, even if the value is the default. Returns ""
   /// for a flag that is not set. If `current` is null or returns "", a record contains the values that the user gave.
   std::function<std::string()> current = {};
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 
-/// Returns the reason why a given option has no effect on the run, or "" if the option has an effect. Called when the
-/// whole command line is known.
+/// Returns the reason why an option that the user gave has no effect on the run, or "" if it has an effect. Called when
+/// the whole command line is known.
 using NoEffectReason = std::function<std::string()>;
 using Uses = std::vector<std::pair<const CLI::Option*, NoEffectReason>>;
 
@@ -65,7 +65,7 @@ class Options {
     no_effect_reason_ = std::move(no_effect_reason);
   }
 
-  /// Adds an option. All other functions use this one. `names` is for example "-k,--clusters", or "INPUT" for a
+  /// Adds an option. All functions below use this function. `names` is for example "-k,--clusters", or "INPUT" for a
   /// positional argument. `placeholder` stands for the value in the help.
   CLI::Option& value(const std::string& names, const std::string& placeholder, const std::string& description,
                      Parse parse, OptionValue offered = {});
@@ -80,28 +80,28 @@ class Options {
                      const std::string& description);
   /// Adds an option with a number of bytes. A number with a suffix K, M, G or T (powers of 1024) may have decimals.
   CLI::Option& bytes(const std::string& names, std::uint64_t& target, const std::string& description);
-  /// Adds an option with an integer between `least` and `most`. The target's value is shown as the default.
+  /// Adds an option with an integer between `least` and `most`. The help shows the target's value as the default.
   template <class Integer>
   CLI::Option& whole(const std::string& names, Integer& target, const std::string& description, Integer least = 0,
                      Integer most = std::numeric_limits<Integer>::max());
-  /// Adds an option with a finite number between `least` and `most`. The target's value is shown as the default.
+  /// Adds an option with a finite number between `least` and `most`. The help shows the target's value as the default.
   CLI::Option& real(const std::string& names, double& target, const std::string& description,
                     double least = std::numeric_limits<double>::lowest(),
                     double most = std::numeric_limits<double>::max());
-  /// Adds an option with a few named values. The target's value is shown as the default.
+  /// Adds an option with a few named values. The help shows the target's value as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, Enum& target, const std::string& description);
-  /// Adds an option with a few named values. The target stays empty if the option is not given. `initial` describes the
-  /// default in the help.
+  /// Adds an option with a few named values. If the option is not given, the target stays empty. The help shows
+  /// `initial` as the default.
   template <NamedEnum Enum>
   CLI::Option& choice(const std::string& names, std::optional<Enum>& target, const std::string& description,
                       std::string_view initial);
 
-  /// Adds an option from an option table. Parsing the flag sets the option's member of `options`. The value of the
-  /// member is shown as the default.
+  /// Adds an option from an option table. When the option is parsed, its member of `options` is set. The help shows the
+  /// value of the member as the default.
   CLI::Option& row(const core::Option& row, void* options);
-  /// Adds an option from an option table. Its value is read by parse(), because the program accepts more than the
-  /// member can hold.
+  /// Adds an option from an option table. The function `parse` replaces the parser of the table, because the program
+  /// accepts more values than the option of the library can hold.
   CLI::Option& row(const core::Option& row, void* options, decltype(bench::Axis::parse) parse);
 
   /// Adds a flag for each option that only some variants of the problem have: see Execution::variant_options.
@@ -137,7 +137,7 @@ using bench::parse_unsigned;
 using bench::parse_whole;
 using bench::parse_whole_list;
 std::uint64_t parse_bytes(std::string_view name, std::string_view text);
-/// Returns the name of an option in messages: the last one of "-k,--clusters".
+/// Returns the name of an option for messages: the last name in a list such as "-k,--clusters".
 std::string shown_name(const std::string& names);
 std::string with_default(const std::string& description, std::string_view value);
 

@@ -62,8 +62,8 @@ std::string TextTable::text(const Session& session) const {
   return result;
 }
 
-// Formats the table for a narrow terminal. The first line of a row contains only the first cell. The lines below
-// contain the row's other cells, each with its heading. A line contains as many cells as fit.
+// Formats the table for a narrow terminal. Each row becomes several lines. The first line contains only the row's first
+// cell. The next lines contain the remaining cells, each with its heading, and as many per line as fit.
 std::string TextTable::folded(const Session& session) const {
   constexpr std::size_t indent = 4;
   std::string result;
@@ -78,7 +78,7 @@ std::string TextTable::folded(const Session& session) const {
       const bool fits = used > 0 && used + gap + needed <= session.columns;
       if (used > 0 && !fits) result += '\n';
       result += std::string(fits ? gap : indent, ' ') + label;
-      // Column at which a long cell continues on the next line.
+      // If a cell is too long for its line, it continues on the next line at this column.
       const std::size_t below = indent + width_of(heading) + 1;
       result += !fits && indent + needed > session.columns ? wrapped(row[index], below, session.columns).substr(below)
                                                            : row[index];
@@ -190,8 +190,8 @@ std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_toke
   return checksum;
 }
 
-/// Returns a description of how the file differs from the summary in its folder. Returns "" if it does not differ, or
-/// if the folder has no summary of this program.
+/// Returns a description of the difference between the file and the facts in the folder's summary. Returns "" if there
+/// is no difference, or if the folder has no summary of this program.
 std::string fault_of(std::string_view problem, const std::string& path, const std::stop_token& stop) {
   const std::filesystem::path file(path);
   const std::filesystem::path summary = file.parent_path() / summary_name;
@@ -240,7 +240,7 @@ std::string unfinished_summary(std::string_view problem) {
 }
 
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop) {
-  // Another process may replace the folder's files during a check, so a check that fails is repeated.
+  // Another process may replace the folder's files during a check. Therefore, a failed check is repeated.
   std::string fault;
   for (int attempt = 0; attempt < 3; ++attempt)
     if (fault = fault_of(problem, path, stop); fault.empty()) return;

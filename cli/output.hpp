@@ -43,8 +43,8 @@ std::string counted(std::int64_t number, std::string_view noun);
 /// Formats a number with a few digits, enough to compare it with similar numbers.
 std::string brief(double number);
 
-/// Returns the seconds of the whole command and of its parts. `call` is the name of the library call to which the
-/// phases belong.
+/// Returns the seconds of the whole command, of reading, and of the phases of the library call. `call` is the name of
+/// this call.
 nlohmann::ordered_json seconds_of(double read, const std::string& call, const std::vector<Phase>& phases, double write,
                                   double total);
 
@@ -67,8 +67,8 @@ nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>
 /// one.
 std::string unfinished_summary(std::string_view problem);
 
-/// Throws InputError if the folder of the file has a summary of this problem, and the file differs from the facts that
-/// the summary records. The result is then incomplete. Throws InterruptedError after a stop request.
+/// Throws InputError if the result in the file's folder is incomplete. It is incomplete if the folder has a summary of
+/// this problem, and the file differs from the facts in the summary. Throws InterruptedError after a stop request.
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop);
 
 /// Formats rows of numbers. Each number is the shortest text that reads back as the same value.
@@ -80,7 +80,8 @@ std::string csv_rows(MatrixView<const T> matrix);
 template <class T>
 void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows);
 
-/// Throws Error if the disk has no room for a rows x columns table. For text, assumes the minimum size.
+/// Throws Error if the disk has no room for a table of rows x columns numbers. For text, assumes the minimum size of
+/// each number.
 template <class T>
 void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns);
 

@@ -1,4 +1,4 @@
-// `gradus pair-histogram`: reads points, counts their pairs by distance, writes the histogram.
+// `gradus pair-histogram`: reads points, counts their pairs by distance, and writes the histogram.
 #include "cli/pair_histogram_result.hpp"
 
 #include <fmt/core.h>
@@ -79,15 +79,15 @@ void note_folded(const Session& session, const Sum& sum) {
                     sum.folded_atoms == 1 ? "was" : "were"));
 }
 
-/// Returns least_reach() over all frames. If the input is a stream, covers only the frames that have not been read yet.
+/// Returns least_reach() over all frames. If the input is a stream, only the frames that have not been read yet count.
 double least_reach_of_all(const Arguments& arguments, files::FrameReader& reader, std::int64_t seen) {
   if (files::is_stream(arguments.input)) return least_reach(arguments, reader, seen);
   files::FrameReader again(arguments.input, arguments.reading);
   return least_reach(arguments, again);
 }
 
-/// If the options specify neither the number of bins nor the cutoff, sets the cutoff to half of the smallest box of all
-/// frames.
+/// If the options specify neither the number of bins nor the cutoff, sets the cutoff to the greatest distance that the
+/// boxes of all frames allow.
 void complete_bins_of_frames(Arguments& arguments) {
   PairHistogramBins& bins = arguments.options.bins;
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
@@ -179,19 +179,21 @@ std::int64_t frames_of(const Arguments& arguments) {
   std::int64_t frames = 0;
   try {
     while (reader.skip()) ++frames;
-  } catch (const files::CutFrameError&) {  // counts a truncated frame, whose error is reported when the frame is read
+    // a truncated frame counts, too: its error is reported when the frame is read
+  } catch (const files::CutFrameError&) {
     ++frames;
   }
   return frames;
 }
 
-/// Called if the program runs as several ranks. Throws UnsupportedError for standard input, which only the first rank
-/// has. Selects this rank's GPU if the ranks use GPUs. Prints a note if the launcher has bound the ranks to too few
-/// CPUs.
+/// Called if the program runs as several ranks. Throws UnsupportedError if an input is standard input, because only the
+/// first rank has it. Selects this rank's GPU if the ranks use GPUs. Prints a note if the launcher has bound the ranks
+/// to too few CPUs.
 void prepare_ranks(const std::vector<std::string>& inputs, Session& session) {
   if (std::ranges::find(inputs, "-") != inputs.end())
     throw UnsupportedError(
-        "only one process has standard input, and mpirun has started several, each of which reads all of the input; "
+        "only one process has standard input, and a launcher has started several, each of which reads all of the "
+        "input; "
         "name a file");
   const Device device = pair_histogram_detail::device_on_ranks(session.execution);
   if (device == Device::gpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
@@ -300,7 +302,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
       reader.emplace(arguments->input, arguments->reading, arguments->needs_labels());
-      if (!reader->is_trajectory()) {  // reports an incomplete request before the points are read
+      if (!reader->is_trajectory()) {  // reports missing options before the points are read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
         const Box box = box_of(*arguments, {});

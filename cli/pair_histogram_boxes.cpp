@@ -1,4 +1,4 @@
-// The boxes of frames. Selects the box that applies, and computes the reach of bins in all boxes.
+// The boxes of frames: selects the box of a frame, and computes how far bins may reach in all boxes.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ Box box_of(const Arguments& arguments, const files::Frame& frame) {
   Box box{is_given ? arguments.options.box : frame.box, frame.box_origin, is_given ? "xyz" : frame.periodic};
   if (!arguments.options.periodic.empty()) box.periodic = arguments.options.periodic;
   if (box.periodic == "none" || box.periodic.empty()) box = {};
-  // A box of the command line has no origin. It gets the origin of the file's box, provided that this origin has as
-  // many coordinates as the points.
+  // --box does not specify an origin. The box therefore gets the origin of the file's box, provided that this origin
+  // has as many coordinates as the points.
   if (is_given && frame.points.columns() > 0 && std::ssize(box.origin) != frame.points.columns()) box.origin.clear();
   if (box.lengths.empty()) box.periodic = "xyz";
   if (!arguments.options.box_origin.empty()) box.origin = arguments.options.box_origin;

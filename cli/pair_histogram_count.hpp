@@ -1,4 +1,4 @@
-// Counts pairs frame by frame: pairs of selected atoms, pairs of every two kinds of atoms, or pairs of all points.
+// Counts pairs frame by frame: the pairs of all points, of selected atoms, or of every two kinds of atoms.
 #pragma once
 
 #include <fmt/core.h>
@@ -57,7 +57,7 @@ decltype(auto) naming_inputs(const Arguments& arguments, const Function& functio
   }
 }
 
-/// Returns the given rows of the matrix. If these are all rows, returns a view without a copy.
+/// Returns the given rows of the matrix. If all rows are given, returns a view without copying.
 template <class T>
 files::PointsOf<T> picked(const files::PointsOf<T>& points, const std::vector<std::int64_t>& rows) {
   if (std::ssize(rows) == points.view.rows()) return points;
@@ -154,7 +154,7 @@ class Counter {
     sum_.read += core::seconds_since(start);
   }
 
-  /// Returns true if the second set of points also comes from frames, one for each frame of the points.
+  /// Returns true if the second set of points is a trajectory, too. It then has one frame for each frame of the points.
   bool pairs_frames() const { return others_frames_.has_value(); }
   const WantedFrames* others_frames() const { return others_frames_ ? &*others_frames_ : nullptr; }
 
@@ -204,7 +204,7 @@ class Counter {
     }
   }
 
-  /// Ends the count after the last frame of the points. Throws InputError if the other trajectory has frames left.
+  /// Ends the count after the last frame of the points. Throws InputError if the second trajectory has more frames.
   Sum& finish() {
     if (others_frames_ && !arguments_.frames.is_given() && others_frames_->next())
       throw InputError(
@@ -264,8 +264,7 @@ class Counter {
     }
   }
 
-  /// If there is a second trajectory, reads its next frame. Throws InputError if the frame's box differs from the box
-  /// of the points.
+  /// If there is a second trajectory, reads its next frame. Throws InputError if the boxes of both frames differ.
   void next_others(const Box& box) {
     if (!others_frames_) return;
     std::optional<files::Frame> frame = others_frames_->next();
@@ -340,7 +339,7 @@ class Counter {
     return pairs;
   }
 
-  /// Returns the pairs of every two kinds.
+  /// Returns the pairs of the atoms of every two kinds.
   std::vector<Pairs> of_kinds(const files::Frame& frame, const files::PointsOf<T>& points) {
     const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
     sum_.all_points += std::ssize(rows);
@@ -371,7 +370,7 @@ class Counter {
     return all;
   }
 
-  /// Returns the weights from a column of the points or from the separate file.
+  /// Returns the weights, from a column of the points or from a separate file.
   static files::VectorOf<T> weights_of_rows(const files::Points& points, const files::VectorOf<T>& of_file,
                                             const std::string& file, const std::string& input) {
     return points.weights.empty() ? files::of_rows_left(of_file, points.dropped, points.rows(), file)
@@ -414,7 +413,7 @@ class Counter {
     part.same_numbers = part.same_numbers && part.points == n && part.others == m && part.both == pairs.both;
   }
 
-  /// Returns the host memory of the variant that ran.
+  /// Returns the host memory that the variant needed in this run.
   std::uint64_t memory_of(MatrixView<const T> points, const PairHistogramOptions& options,
                           const PairHistogramMemory<T>& memory, const std::string& variant) const {
     Execution ran = session_.execution;

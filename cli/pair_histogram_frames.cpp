@@ -78,7 +78,7 @@ bool FrameRange::needs_count() const { return step_ < 0 || first_.value_or(0) < 
 
 void FrameRange::resolve(std::int64_t frames) {
   if (single_) {
-    // If the file does not have the frame, the range is empty. The nearest frame is not selected instead.
+    // If the file has too few frames, the range is empty. Its start does not move to the nearest frame that exists.
     const std::int64_t wanted = *first_ < 0 ? *first_ + frames : *first_;
     first_ = wanted < 0 ? most : wanted;
     return;
@@ -90,7 +90,7 @@ void FrameRange::resolve(std::int64_t frames) {
   };
   std::int64_t first = clipped(first_, step_ < 0 ? frames - 1 : 0);
   std::int64_t end = clipped(end_, step_ < 0 ? -1 : frames);
-  if (step_ < 0) {  // selects the same frames in ascending order
+  if (step_ < 0) {  // replaces the range by the same frames in ascending order
     const std::int64_t count = first > end ? (first - end - 1) / -step_ + 1 : 0;
     const std::int64_t last = first;
     step_ = -step_;

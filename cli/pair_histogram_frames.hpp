@@ -40,7 +40,7 @@ class FrameRange {
   bool single_ = false;
 };
 
-/// Throws InputError on all ranks if read() returns different hashes on different ranks.
+/// Calls read() on every rank. Throws InputError on all ranks if the hashes that it returns differ between ranks.
 void require_same_file(core::Ranks& ranks, const std::string& path, const std::function<std::uint64_t()>& read);
 
 /// Iterates over the selected frames of a file. With several ranks, each rank reads every frame.

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns the distribution of the second set of points around the points of the first set. If `swapped` is true,
+/// Returns the distribution of the points of the second set around the points of the first set. If `swapped` is true,
 /// exchanges the two sets.
 Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
   const std::int64_t points = swapped ? part.others : part.points;
@@ -41,7 +41,7 @@ std::string column_name(std::string_view what, const std::string& first, const s
   return name;
 }
 
-/// Returns the periodic columns of a layer or a wire, or "" for other boxes.
+/// If the box repeats in only some columns (a layer or a wire), returns these columns, otherwise "".
 std::string periodic_columns(PairHistogramOptions options) {
   if (options.box.empty() || !options.dimensions.empty()) return {};
   for (const char* const columns : {"xy", "xz", "yz", "x", "y", "z"}) {

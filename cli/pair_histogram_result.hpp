@@ -28,8 +28,8 @@ struct Arguments {
   std::string output;
   std::string page;  ///< the file of --report
   files::ReadOptions reading;
-  /// If `periodic` is empty, the box of --box is periodic along all axes. Without --box, the file states which axes are
-  /// periodic.
+  /// The axes along which the box repeats. If `periodic` is empty, a box from --box repeats along all axes, and for a
+  /// box from the file, the file states the axes.
   PairHistogramOptions options{.periodic = ""};
   bool radial = false;
   bool centers = false;
@@ -44,8 +44,8 @@ struct Arguments {
   bool needs_labels() const { return partial || selection || cross_selection; }
 };
 
-/// The periodic box of a frame. It comes from the command line or, if the command line has no box, from the file. In
-/// open space, `lengths` is empty.
+/// The periodic box of a frame. It comes from the command line. If the command line has no box, it comes from the file.
+/// In open space, `lengths` is empty.
 struct Box {
   std::vector<double> lengths;  ///< lengths of the edges, or the nine components of a triclinic cell's vectors
   std::vector<double> origin;
@@ -73,8 +73,8 @@ struct Part {
   std::string first;  ///< with --partial: the kinds of atoms
   std::string second;
   PairHistogramResult histogram;
-  std::int64_t points = 0;  ///< number of points in a frame; if it varies, in the first frame
-  std::int64_t others = 0;  ///< number of other points; 0: pairs are counted among the points
+  std::int64_t points = 0;  ///< number of points in a frame; if the number varies, its value in the first frame
+  std::int64_t others = 0;  ///< number of points of the second set; 0: pairs are counted within the first set
   std::int64_t both = 0;    ///< number of points that are in both sets; they form no pair with themselves
   bool same_numbers = true;
 
@@ -99,7 +99,7 @@ struct Sum {
   double volume() const { return static_cast<double>(frames) / inverse_volumes; }
 };
 
-/// Called with --rdf. Throws UsageError if the points are in a plane, but would be treated as points in space.
+/// Called with --rdf. Throws UsageError if the points are in a plane but have three coordinates.
 void require_space(const Sum& sum);
 
 using Radial = PairHistogramRadialDistribution;
@@ -107,7 +107,7 @@ using Radial = PairHistogramRadialDistribution;
 /// Returns the radial distribution of each part. Without --rdf, returns nothing.
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum);
 
-/// The columns of a table. The columns refer to `names` and `values`.
+/// A table. Its columns refer to `names` and `values`.
 struct Table {
   std::deque<std::string> names;
   std::deque<std::vector<double>> values;

@@ -12,6 +12,7 @@
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "core/checked.hpp"
 #include "core/startable.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -24,7 +25,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// Properties of a file that the ranks must agree on.
+/// Properties of a file. All ranks need them before they read rows.
 struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -57,7 +58,7 @@ bool comes_before(const std::string& one, const std::string& other) {
     if (first != second) return first < second;
   }
   if (one.size() - a != other.size() - b) return one.size() - a < other.size() - b;
-  return one < other;  // the names are equal except for leading zeros of numbers
+  return one < other;  // the names differ only in leading zeros of numbers
 }
 
 }  // namespace
@@ -87,7 +88,8 @@ std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
   return files;
 }
 
-/// Returns the file names that the first rank finds, because the folders of other ranks may hold other files.
+/// Returns the file names that the first rank finds. The folders of other ranks are not searched, because they may hold
+/// other files.
 std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks& ranks) {
   return texts_of_first(ranks, [&] { return expanded(inputs); });
 }
@@ -116,8 +118,8 @@ void require_same_names(const std::vector<std::string>& files, const std::vector
   }
 }
 
-/// Returns the number of columns and the type of the files. Files without rows may differ from these. Throws InputError
-/// if files with rows differ from each other.
+/// Returns the number of columns and the type that all files with rows have in common. Throws InputError if these files
+/// differ. Files without rows are ignored: they may have other columns and another type.
 Head common_head(const std::vector<std::string>& files, const std::vector<Head>& heads) {
   const auto first = std::ranges::find_if(heads, [](const Head& head) { return head.rows > 0; });
   if (first == heads.end()) return heads.front();
@@ -135,7 +137,7 @@ Head head_of(const files::Points& points) {
   return head;
 }
 
-/// The files that are read on the first rank. Files whose rows each rank can read directly are not among them.
+/// The files that only the first rank reads. These are all files from which a rank cannot read its rows directly.
 class WholeFiles {
  public:
   std::vector<Head> read(const std::vector<std::string>& files, const files::ReadOptions& reading) {
@@ -156,8 +158,8 @@ class WholeFiles {
     return heads;
   }
 
-  /// Adds the contents of the files besides the numbers: names, weights and dropped rows. If there is only one file and
-  /// it is a picture, adds the shape of the picture.
+  /// Adds everything that the files contain in addition to the coordinates: names, weights and dropped rows. If the
+  /// only file is a picture, adds the shape of the picture.
   void add_names(files::Points& points) const {
     points.picture = picture_;
     points.column_names = column_names_;
@@ -225,8 +227,8 @@ void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int thr
   core::honour_stop(stop, "stopped while reading the points");
 }
 
-/// Distributes the rows of a file that the first rank has read. Stores the rows `part` of the file in `all`. Row r of
-/// the file becomes row at + r of `all`. Collective.
+/// Distributes the rows `part` of a file that the first rank has read. Each rank stores its rows in `all`: row r of the
+/// file becomes row at + r. Collective.
 template <class T>
 void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, const Head& head, cpu::Range part,
                Matrix<T>& all, std::int64_t at, const files::ReadOptions& reading) {
@@ -251,12 +253,25 @@ void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, co
   }
 }
 
+constexpr std::string_view mapped_instead = "one file in place of several, .npy in the points' type, is read in place";
+
+/// Throws OutOfMemoryError if the rows of the file must be converted and memory does not suffice for the result. Does
+/// nothing if the size of the result is not known before the file is read.
+void require_room_for_copy(const std::string& path, const files::ReadOptions& reading, const Session& session) {
+  const std::optional<files::PointsShape> shape = files::shape_in_rows(path, reading);
+  if (!shape || shape->is_mapped) return;
+  const std::uint64_t element_bytes = shape->type == files::ElementType::f32 ? sizeof(float) : sizeof(double);
+  const std::uint64_t row_bytes = static_cast<std::uint64_t>(shape->columns) * element_bytes;
+  execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(shape->rows), row_bytes, "points"),
+                          session.execution, mapped_instead);
+}
+
 template <class T>
 void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& whole, std::int64_t columns,
                 std::int64_t own, const files::ReadOptions& reading, const Session& session) {
   const std::int64_t begin = result.first_row;
   const std::int64_t end = begin + own;
-  // Returns the rows of a file that belong to this rank, as a range of row numbers within the file.
+  // Returns the rows of a file that this rank gets, as a range of row numbers within the file.
   const auto part_of = [&](std::size_t file) {
     const FileRows& rows = result.files[file];
     const std::int64_t from = std::clamp(begin, rows.first, rows.first + rows.rows);
@@ -272,8 +287,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
         is_view = true;
         return;
       }
-    execution::check_memory(static_cast<std::uint64_t>(own * columns) * sizeof(T), session.execution,
-                            "one file in place of several, .npy in the points' type, is read in place");
+    execution::check_memory(static_cast<std::uint64_t>(own * columns) * sizeof(T), session.execution, mapped_instead);
     all = Matrix<T>(own, columns);
     for (std::size_t file = 0; file < heads.size(); ++file) {
       const cpu::Range part = part_of(file);
@@ -286,7 +300,8 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
   for (std::size_t file = 0; file < heads.size(); ++file) {
     if (heads[file].in_rows || heads[file].rows == 0) continue;
     const cpu::Range part = part_of(file);
-    // The number of the file's first row, counted from this rank's first row. It may be negative.
+    // Place of the file's first row relative to this rank's first row. It is negative if the file begins on an earlier
+    // rank.
     const std::int64_t at = result.files[file].first - begin;
     share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);
@@ -300,6 +315,7 @@ PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& 
   Head own;
   const auto read = [&] {
     const std::string file = file_of_rank(path, ranks.rank());
+    require_room_for_copy(file, reading, session);
     result.points = files::read_points(file, reading);
     own = head_of(result.points);
     if (ranks.is_alone()) return own;
@@ -325,7 +341,7 @@ PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& 
   }
   result.first_row = result.files[static_cast<std::size_t>(ranks.rank())].first;
   const Head common = common_head(files, heads);
-  if (own.rows == 0) {  // an empty file gets the number of columns and the type of the other files
+  if (own.rows == 0) {  // an empty file gets the number of columns and the type of the files with rows
     if (common.type == files::ElementType::f32) result.points.values = files::own(Matrix<float>(0, common.columns));
     else result.points.values = files::own(Matrix<double>(0, common.columns));
   }
@@ -363,13 +379,21 @@ std::string file_of_rank(const std::string& path, int rank) {
   return result;
 }
 
-PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
-                            const Session& session) {
-  if (per_rank == PerRank::yes) return read_file_of_rank(inputs.front(), reading, session);
+std::uint64_t PointFiles::mapped_bytes() const {
+  if (mapped == nullptr) return 0;
+  return points.visit(
+      [](auto view) { return static_cast<std::uint64_t>(view.rows() * view.row_stride()) * sizeof(*view.data()); });
+}
+
+namespace {
+
+PointFiles read_shared_files(const std::vector<std::string>& inputs, const files::ReadOptions& reading,
+                             const Session& session) {
   core::Ranks& ranks = session.ranks();
   const std::vector<std::string> files = files_of_all(inputs, ranks);
   PointFiles result;
   if (ranks.is_alone() && files.size() == 1) {
+    require_room_for_copy(files.front(), reading, session);
     result.points = files::read_points(files.front(), reading);
     result.rows = result.points.rows();
     result.files = {{files.front(), 0, result.rows}};
@@ -394,6 +418,16 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
   const std::vector<double> weights = ranks.from(0, [&] { return result.points.weights; });
   if (!weights.empty())
     result.points.weights.assign(weights.begin() + own.first, weights.begin() + own.first + own.rows);
+  return result;
+}
+
+}  // namespace
+
+PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
+                            const Session& session) {
+  PointFiles result = per_rank == PerRank::yes ? read_file_of_rank(inputs.front(), reading, session)
+                                               : read_shared_files(inputs, reading, session);
+  result.mapped = result.points.visit([](auto view) { return files::mapped_file_at(view.data()); });
   return result;
 }
 

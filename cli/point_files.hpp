@@ -8,6 +8,7 @@
 
 #include "cli/ranks.hpp"
 #include "cli/session.hpp"
+#include "files/file.hpp"
 #include "files/points.hpp"
 #include "gradus/error.hpp"
 
@@ -21,10 +22,15 @@ struct FileRows {
 };
 
 struct PointFiles {
-  files::Points points;  ///< the rows of this rank; only the first rank has names and the shape of a picture
+  files::Points points;  ///< the rows of this rank; names and the shape of a picture are only on the first rank
   std::vector<FileRows> files;
   std::int64_t first_row = 0;  ///< number of rows on the ranks before this one
   std::int64_t rows = 0;       ///< number of rows on all ranks
+  /// The file in which this rank's points are mapped. Null if the points are a copy in memory.
+  const files::MappedFile* mapped = nullptr;
+
+  /// Returns the bytes of this rank's mapped points, or 0.
+  std::uint64_t mapped_bytes() const;
 
   /// If the error is about the points, names the file in the error. If there are several files, converts the row number
   /// in the error to a row number within its file.
@@ -51,7 +57,8 @@ enum class PerRank : bool { no, yes };
 /// Reads files. A name may be a pattern (*, ?, []), which stands for the files of files_like(). Throws InputError
 /// unless all files with rows have the same columns and type. Each rank gets an even share of the rows. A rank reads
 /// only its own rows of a file for which files::shape_in_rows() returns a shape. The first rank reads all other files
-/// and sends their rows in chunks. Collective: an error on one rank is thrown on all ranks.
+/// and sends their rows in chunks. Throws OutOfMemoryError if the rows must be copied and memory does not suffice for
+/// the copy. Collective: an error on one rank is thrown on all ranks.
 ///
 /// With PerRank::yes, `inputs` contains one name, from which file_of_rank() makes the name of this rank's file. The
 /// points are the rows of all ranks' files, in the order of the ranks.
@@ -73,7 +80,8 @@ files::VectorOf<T> read_values_of_rows(const std::string& path, PerRank per_rank
 template <class T>
 files::Points read_points_for_all(const std::string& path, const files::ReadOptions& reading, const Session& session);
 
-/// Concatenates the values of all ranks on the first rank, in rank order. Other ranks keep their values. Collective.
+/// Concatenates the values of all ranks, in rank order, and stores the result on the first rank. All other ranks keep
+/// their values. Collective.
 void bring_to_first(core::Ranks& ranks, Buffer<std::int32_t>& values);
 
 }  // namespace gradus::cli

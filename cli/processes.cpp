@@ -32,16 +32,21 @@ Processes started_processes() {
     const char* const own = std::getenv(rank);
     if (all == nullptr || own == nullptr) continue;
     const auto rank_here = static_cast<int>(std::strtol(own, nullptr, 10));
-    return {static_cast<int>(std::strtol(all, nullptr, 10)), rank_here, is_first_of_its_kind(rank_here)};
+    return {static_cast<int>(std::strtol(all, nullptr, 10)), rank_here, is_first_of_its_kind(rank_here), {}};
   }
+  if (const std::optional<core::Launch> launch = core::launch_in_environment())
+    return {launch->size, launch->rank, launch->rank == 0, launch};
   return {};
 }
 
 void refuse_processes(const Processes& processes, const std::string& why) {
-  throw UnsupportedError("this is one of " + std::to_string(processes.size) + " processes that MPI has started, but " +
-                         why +
-                         ". Start it without mpirun: as one process it runs with threads. For independent jobs side "
-                         "by side, start each of them by 'env --unset=OMPI_COMM_WORLD_SIZE --unset=PMI_SIZE gradus'");
+  const bool is_torchrun = processes.launch.has_value();
+  throw UnsupportedError("this is one of " + std::to_string(processes.size) + " processes that " +
+                         (is_torchrun ? "torchrun" : "MPI") + " has started, but " + why + ". Start it without " +
+                         (is_torchrun ? "torchrun" : "mpirun") +
+                         ": as one process it runs with threads. For independent jobs side by side, start each of them "
+                         "by 'env --unset=" +
+                         (is_torchrun ? "WORLD_SIZE" : "OMPI_COMM_WORLD_SIZE --unset=PMI_SIZE") + " gradus'");
 }
 
 }  // namespace gradus::cli

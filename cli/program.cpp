@@ -101,8 +101,8 @@ void add_device(Options& options, Session& session) {
                 {.choices = bench::names_of<Device>()});
 }
 
-/// Adds --gpus. resolve_gpus() sets Execution::gpus if the value is no list, because an invalid command line is refused
-/// first.
+/// Adds --gpus. Its value is "all" or a number, which the parser only stores. resolve_gpus() finds the GPUs later.
+/// Errors in the command line are thus reported without a search for GPUs.
 void add_gpus(Options& options, Session& session) {
   options.ineffective_if(
       options.value("--gpus", "all|auto|N|LIST",
@@ -126,13 +126,15 @@ void add_gpus(Options& options, Session& session) {
       });
 }
 
-/// Sets the GPUs that --gpus asks for by number. Throws UnsupportedError on ranks, and if there are not that many GPUs.
+/// Finds the GPUs that --gpus requests. Throws UnsupportedError if the program runs as several ranks, or if the machine
+/// has too few GPUs.
 void resolve_gpus(Session& session) {
   Execution& execution = session.execution;
   if (!session.gpu_count && !session.chooses_gpus && execution.gpus.empty()) return;
   if (session.job)
     throw UnsupportedError(
-        "--gpus: mpirun has started several processes, and each uses one GPU; start one process for each GPU, without "
+        "--gpus: a launcher has started several processes, and each uses one GPU; start one process for each GPU, "
+        "without "
         "--gpus");
   if (session.chooses_gpus) return;
   if (session.gpu_count) execution.gpus = execution::first_gpus(execution::this_machine(), *session.gpu_count);
@@ -144,7 +146,7 @@ void add_limits(Options& options, Execution& execution) {
   options.bytes("--memory-limit", execution.memory_limit,
                 "refuse a job that needs more memory than this, such as 500M or 1.5G [free memory]");
   options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
-                "refuse a job that needs more GPU memory than this [free GPU memory]");
+                "use no more GPU memory than this, such as 8G [free GPU memory]");
 }
 
 void add_job_options(Options& options, Session& session, std::string_view problem) {
@@ -173,7 +175,7 @@ std::string nearest_option(const CLI::App& app, const std::string& typed) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  // An abbreviation has a large edit distance from the name, so it is compared as a prefix.
+  // An abbreviation has a large edit distance from the full name, so it is compared as a prefix.
   for (const std::string& name : names)
     if (typed.size() > 3 && name.starts_with(typed))
       return core::did_you_mean(name, std::vector<std::string_view>{name});
@@ -238,7 +240,7 @@ void parse(CLI::App& root, std::vector<std::string> words, Session& session) {
   const CLI::App& app = chosen_subcommand(root);
   const std::string help = help_hint(app);
   const std::vector<std::string> rest = root.remaining(true);
-  // The words that the parser did not use may include "--".
+  // The list of words that the parser did not use may include "--".
   const auto extra = std::ranges::find_if(rest, [](const std::string& word) { return word != "--"; });
   if (extra != rest.end()) {
     const std::string& first = *extra;
@@ -264,8 +266,8 @@ void require_command(const std::string& word) {
                      "; 'gradus' shows what is possible");
 }
 
-/// Returns a text for each option that the user gave. Leaves out options about where and how this process runs and
-/// about its output, because these may differ between ranks.
+/// Returns a text for each option that the user gave. Options about where and how a process runs, and options about its
+/// output, may differ between ranks and are left out.
 std::vector<std::string> given_to(const CLI::App& app) {
   std::vector<std::string> given;
   for (const CLI::Option* option : app.get_options()) {
@@ -276,21 +278,39 @@ std::vector<std::string> given_to(const CLI::App& app) {
   return given;
 }
 
-/// Returns the value of --stall-timeout. The value is needed before the options are parsed, because it also limits the
-/// start of MPI.
-double stall_limit_in(const std::vector<std::string>& words) {
-  constexpr std::string_view name = "--stall-timeout";
+/// Returns the value of an option, or "". Used for values that are needed before the options are parsed. The ranks
+/// parse the options when they have joined, so that they agree on errors.
+std::string value_in(const std::vector<std::string>& words, std::string_view name) {
   for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
-    if (!words[at].starts_with(name)) continue;
-    const std::string_view rest = std::string_view(words[at]).substr(name.size());
-    const std::string text(rest.starts_with('=') ? rest.substr(1) : at + 1 < words.size() ? words[at + 1] : "");
-    try {
-      return parse_real(name, text, 0, WatchedCommunicator::most);
-    } catch (const UsageError&) {
-      break;  // an invalid value is reported when the options are parsed
-    }
+    if (words[at] == name) return at + 1 < words.size() ? words[at + 1] : "";
+    if (words[at].starts_with(name) && words[at][name.size()] == '=') return words[at].substr(name.size() + 1);
+  }
+  return "";
+}
+
+/// Returns the value of --stall-timeout, which also limits the start of MPI.
+double stall_limit_in(const std::vector<std::string>& words) {
+  constexpr const char* name = "--stall-timeout";
+  const std::string text = value_in(words, name);
+  try {
+    if (!text.empty()) return parse_real(name, text, 0, WatchedCommunicator::most);
+  } catch (const UsageError&) {
+    // An invalid value is reported when the options are parsed.
   }
   return WatchedCommunicator::usual;
+}
+
+/// Returns the GPU that --device names, or -1.
+int gpu_in(const std::vector<std::string>& words) {
+  constexpr std::string_view numbered = "gpu:";
+  const std::string text = value_in(words, "--device");
+  try {
+    if (text.starts_with(numbered))
+      return static_cast<int>(parse_whole("--device", text.substr(numbered.size()), 0, most_gpus - 1));
+  } catch (const UsageError&) {
+    // An invalid value is reported when the options are parsed.
+  }
+  return -1;
 }
 
 /// Throws UsageError on all ranks if the options of a rank differ from the options of the first rank. With different
@@ -319,15 +339,20 @@ struct Failure {
   int status;
 };
 
-/// Returns the failure for an error. If a mapped file has been truncated, results computed from the file are
-/// meaningless, so the failure is about the truncated file instead.
+/// Returns the failure for an error. If a part of a mapped file could not be read, results computed from the file are
+/// meaningless, so the failure is about that file instead.
 Failure failure_of(const Error& error) {
-  const char* const truncated = files::truncated_file();
-  if (truncated == nullptr) return Failure(error);
-  return Failure(InputError("cannot read '" + std::string(truncated) + "': the file became shorter while it was read",
-                            {.code = error_code::cannot_read,
-                             .file = truncated,
-                             .remedy = "run the job again when no program writes to it"}));
+  const files::LostFile* const lost = files::lost_file();
+  if (lost == nullptr) return Failure(error);
+  const std::string place = fmt::format("'{}': byte {}: ", lost->path, lost->byte);
+  ErrorFields fields{.code = error_code::cannot_read, .file = lost->path};
+  fields.byte = static_cast<std::int64_t>(lost->byte);
+  if (!lost->is_shorter) {
+    fields.remedy = "check the disk, or copy the file to another one";
+    return Failure(Error(place + "the disk or the file system could not read it", fields));
+  }
+  fields.remedy = "run the job again when no program writes to it";
+  return Failure(InputError(place + "the file became shorter while it was read", fields));
 }
 
 /// Returns true if the command has all options that the text mentions.
@@ -352,7 +377,7 @@ void report(const Session& session, const Failure& failure) {
     fields.rank.reset();
     error.set_fields(fields);
   }
-  // Names of files and columns may contain control bytes, which a terminal would execute.
+  // Names of files and columns may contain control characters, which would control the terminal.
   const std::string message = core::without_control(where + error.text(spelled));
   session.end_progress();
   write_message(message);
@@ -362,7 +387,7 @@ void report(const Session& session, const Failure& failure) {
       answer.update(json_of(error, failure.code));
       session.print_json(answer);
     }
-  } catch (const InterruptedError&) {  // no process reads the output any more, so the JSON is dropped
+  } catch (const InterruptedError&) {  // no process reads standard output any more, so the JSON is dropped
   }
 }
 
@@ -396,7 +421,7 @@ int run(int argument_count, char** arguments, Session& session) {
     session.print(overview(root));
     return 0;
   }
-  // Supports 'gradus help COMMAND', which many users try first.
+  // Accepts 'gradus help COMMAND', because many users try it first.
   if (words.front() == "help") {
     words.erase(words.begin());
     words.resize(std::min<std::size_t>(words.size(), 1));
@@ -405,7 +430,8 @@ int run(int argument_count, char** arguments, Session& session) {
   require_command(words.front());
   const auto command = std::ranges::find(commands(), words.front(), &Command::name);
   if (processes.size > 1 && command != commands().end() && command->on_ranks) {
-    session.job = RankedJob::join(processes, stall_limit_in(words), session.execution.stop);
+    if (processes.launch) session.speaks = true;  // each process may have a separate reason why it cannot join
+    session.job = RankedJob::join(processes, gpu_in(words), stall_limit_in(words), session.execution.stop);
     session.execution.communicator = &session.job->communicator();
     if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
     // If standard output is a terminal, it is the launcher's pseudo-terminal, not the user's terminal.
@@ -468,11 +494,11 @@ int run_program(int argument_count, char** arguments) {
   int status = 0;
   try {
     session.execution.stop = stop_on_signals();
-    // If a mapped file is truncated, SIGTERM is sent to this process. The signal thread handles it like a SIGTERM from
-    // the user.
-    files::survive_truncated_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
+    // If a part of a mapped file cannot be read, SIGTERM is sent to this process. The signal thread handles it like a
+    // SIGTERM from the user.
+    files::survive_lost_files([] { (void)::kill(::getpid(), SIGTERM); }, session.execution.stop);
     status = run(argument_count, arguments, session);
-    if (files::truncated_file() != nullptr) throw InputError("a file became shorter");
+    if (files::lost_file() != nullptr) throw InputError("a file could not be read");
   } catch (const Error& error) {
     failure = failure_of(error);
   } catch (const std::bad_alloc&) {

@@ -15,6 +15,7 @@
 #include "core/shared_library.hpp"
 #include "cpu/threads.hpp"
 #include "execution/devices.hpp"
+#include "execution/launched.hpp"
 #include "gradus/version.hpp"
 #include "ranks/same_call.hpp"
 
@@ -43,8 +44,9 @@ core::Ranks& Session::ranks() const { return job == nullptr ? core::Ranks::alone
 
 bool Session::is_first() const { return job == nullptr ? speaks : job->rank() == 0; }
 
-std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double stall_limit,
-                                           const std::stop_token& stop) {
+namespace {
+
+core::Process& join_mpi(const Processes& processes, double stall_limit) {
   const std::filesystem::path folder = program_folder();
   const std::string beside = folder / library_name;
   const std::string installed = folder / GRADUS_MPI_FOLDER / library_name;
@@ -54,7 +56,7 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
     refuse_processes(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
                                     "); install Gradus with MPI (GRADUS_MPI=ON)");
   const auto start = library.find<mpi::Start>(mpi::start_name);
-  mpi::Process* process = nullptr;
+  core::Process* process = nullptr;
   {
     // MPI waits without limit, even for a process that has already ended.
     std::optional<Deadline> deadline;
@@ -72,11 +74,32 @@ std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, double st
                                     "' was built with finds no other processes, so mpirun belongs to another MPI; "
                                     "start the program with the library's mpirun, or build Gradus with the other MPI");
   }
-  return std::make_shared<RankedJob>(*process, stall_limit, stop);
+  return *process;
 }
 
-RankedJob::RankedJob(mpi::Process& process, double stall_limit, const std::stop_token& stop)
-    : process_(process), rank_(process.communicator().rank()), size_(process.communicator().size()),
+execution::LaunchedProcess& join_torchrun(const core::Launch& launch, int gpu, double stall_limit,
+                                          const std::stop_token& stop) {
+  return execution::join_launch(launch, {.gpu = execution::gpu_of_launch(execution::this_machine(), launch, gpu),
+                                         .limit = stall_limit,
+                                         .stop = stop,
+                                         .give_up = [](const std::string& why) {
+                                           write_message(why);
+                                           ::_exit(1);
+                                         }});
+}
+
+}  // namespace
+
+std::shared_ptr<RankedJob> RankedJob::join(const Processes& processes, int gpu, double stall_limit,
+                                           const std::stop_token& stop) {
+  if (!processes.launch)
+    return std::make_shared<RankedJob>(join_mpi(processes, stall_limit), std::nullopt, stall_limit, stop);
+  execution::LaunchedProcess& process = join_torchrun(*processes.launch, gpu, stall_limit, stop);
+  return std::make_shared<RankedJob>(process, process.gpu(), stall_limit, stop);
+}
+
+RankedJob::RankedJob(core::Process& process, std::optional<int> gpu, double stall_limit, const std::stop_token& stop)
+    : process_(process), gpu_(gpu), rank_(process.communicator().rank()), size_(process.communicator().size()),
       communicator_(process.communicator(),
                     [this](const std::string& words) {
                       write_message(fmt::format("{} {}; the rank that prints no such line is the one that hangs",
@@ -112,8 +135,9 @@ int RankedJob::rank_on_machine() const {
 }
 
 int gpu_of_rank(const RankedJob& job) {
+  if (job.gpu()) return *job.gpu();
   const int place = job.rank_on_machine();
-  if (place == 0) return 0;  // the first rank of a machine gets GPU 0, whatever the number of GPUs is
+  if (place == 0) return 0;  // the first rank of a machine gets GPU 0, however many GPUs there are
   // The number of GPUs without those that CUDA_VISIBLE_DEVICES hides.
   const auto gpus = static_cast<int>(execution::list_gpus().size());
   return gpus > 0 ? place % gpus : 0;
@@ -127,7 +151,7 @@ void RankedJob::end_alone(int status) noexcept {
 
 int RankedJob::end(int status, const std::function<void()>& say) {
   // If all ranks have agreed on the error, they arrive here at about the same time. If only this rank has the error,
-  // the other ranks wait here or, in the worst case, in another collective call.
+  // the other ranks wait for it here or, in the worst case, in another collective call.
   constexpr double patience = 5;
   std::vector<int> all(static_cast<std::size_t>(size()));
   if (!process_.meet(status, all, status == 0 ? stall_limit_ : patience)) {
@@ -137,7 +161,7 @@ int RankedJob::end(int status, const std::function<void()>& say) {
           fmt::format("{} has waited for the others' end for {} s (--stall-timeout)", name_of(rank()), stall_limit_));
     end_alone(status == 0 ? 1 : status);
   }
-  // Prefers the error of a rank that was not merely stopped, because such an error may be the cause of the stop.
+  // Prefers the error of a rank that was not stopped by a request, because this error may be the cause of the stop.
   const int stopped = InterruptedError("").exit_status();
   auto failed = std::ranges::find_if(all, [&](int one) { return one != 0 && one != stopped; });
   if (failed == all.end()) failed = std::ranges::find(all, stopped);
@@ -146,7 +170,7 @@ int RankedJob::end(int status, const std::function<void()>& say) {
   std::fflush(stdout);
   // The ranks meet again before any of them exits. There are two reasons. If a process exits with an error, the
   // launcher terminates all processes, so the message must be printed first. If the job was successful but a rank is
-  // suspended, the launcher would wait for this rank forever, but the second meeting has a time limit.
+  // suspended, the launcher would wait for this rank forever. The second meeting has a time limit.
   const double last_patience = result == 0 ? stall_limit_ : patience;
   const auto without_others = [&] {
     if (result == 0)

@@ -42,7 +42,7 @@ OptionValue value_of(const OptionValues& values, const CLI::Option& option) {
   return found == values.end() ? OptionValue{} : found->second;
 }
 
-/// Returns true if the option controls where and how a run takes place, but not the result of the run.
+/// Returns true if the option affects where and how a run takes place, but not its result.
 bool is_of_the_run(const CLI::Option& option, const OptionValue& value) {
   const bool of_the_job = option.get_group() == job_heading && name_of(option) != "--variant";
   return !value.is_result || of_the_job || option.get_group() == output_heading;
@@ -80,7 +80,8 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-/// Returns true if the name is an existing file, an array of a file (file.npz:array), or a pattern of names.
+/// Returns true if the name refers to an existing file. It may also name an array in a file (file.npz:array), or be a
+/// pattern of names.
 bool names_a_file(const std::string& name) {
   std::error_code none;
   if (std::filesystem::exists(name, none)) return true;
@@ -164,8 +165,8 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
     if (completed.contains(option)) option->run_callback();
 }
 
-/// Returns the path of a file that the record names. If the current directory does not contain a file with a relative
-/// name, the result is the path of this name in the directory of the recorded run.
+/// Returns the path of a file that the record names. A relative name refers to the current directory or, if there is no
+/// such file, to the directory of the recorded run.
 std::string RepeatedRecord::found(const std::string& path) const {
   std::error_code none;
   if (std::filesystem::path(path).is_absolute() || names_a_file(path)) return path;

@@ -1,4 +1,4 @@
-// Records of runs. A summary contains the command that produced it, and --repeat runs this command again.
+// Records of runs. A summary contains the command that produced it. --repeat runs the command again.
 #pragma once
 
 #include <map>
@@ -17,17 +17,18 @@ namespace gradus::cli {
 
 class RepeatedRecord {
  public:
-  /// Reads a summary, or the summary in the folder of a result. Throws InputError if the summary does not state how to
-  /// repeat the run.
+  /// Reads a summary from the file, or from the folder of a result. Throws InputError if the summary does not state how
+  /// to repeat the run.
   explicit RepeatedRecord(const std::string& file);
 
-  /// Assigns recorded values to the options that the command line lacks. Stores which options are on the command line,
-  /// for is_given(). Throws UsageError if the record belongs to another command, or if a required option has no value.
+  /// Assigns recorded values to the options that the command line lacks. Stores the options that are on the command
+  /// line, for is_given(). Throws UsageError if the record belongs to another command, or if a required option has no
+  /// value.
   void complete(CLI::App& app, const Session& session);
   bool is_given(const CLI::Option& option) const { return given_.contains(&option); }
 
-  /// Throws InputError unless the content of the option's input equals the recorded content. The comparison is skipped
-  /// if the command line replaces the input or changes the way in which it is read.
+  /// Throws InputError unless the content of the option's input equals the recorded content. Skips the comparison if
+  /// the command line names another input or changes how it is read.
   void require_same(std::string_view role, const std::string& option, const std::string& hash,
                     const std::string& path) const;
 
@@ -48,7 +49,7 @@ void add_repeat_option(Options& options, Session& session);
 /// Returns true if the command line contains --repeat.
 bool repeats(const std::vector<std::string>& words);
 
-/// Makes required options optional, because the record may have their values. Returns these options.
+/// Makes required options optional, because the record may supply their values. Returns these options.
 std::vector<CLI::Option*> take_requirements(CLI::App& app);
 
 nlohmann::ordered_json json_of(const core::Option& row, const core::Value& value);

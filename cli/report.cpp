@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the files for which a path stands. A folder stands for its summary or, if it has none, for all results in
-/// it, sorted by name.
+/// Returns the files for which a path stands. A folder stands for the summary in it. If there is no summary, the folder
+/// stands for all results in it, sorted by name.
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return {path};

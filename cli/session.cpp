@@ -20,8 +20,8 @@ namespace gradus::cli {
 
 namespace {
 
-/// Returns the codes that move the cursor to the start of a line with `drawn` columns. If the terminal has become
-/// narrower, the line takes several rows.
+/// Returns the codes that move the cursor to the start of a line with `drawn` columns. The terminal may have become
+/// narrower, so that the line takes several rows.
 std::string back_over(std::size_t drawn, std::size_t columns) {
   const std::size_t rows = drawn == 0 ? 0 : (drawn - 1) / columns;
   return rows == 0 ? "\r" : fmt::format("\r\x1b[{}A", rows);
@@ -100,7 +100,7 @@ void Session::print(std::string_view text) const {
   end_progress();
   // Polls before each write. A slow reader may block the pipe, and a signal does not always interrupt a blocked write.
   constexpr int patience_milliseconds = 50;
-  // Short texts, such as a message about the stop request, are always written.
+  // Short texts, such as a message about the stop request, are always written completely.
   const bool is_long = text.size() > std::size_t{1} << 20;
   pollfd wanted{STDOUT_FILENO, POLLOUT, 0};
   for (std::size_t written = 0; written < text.size();) {

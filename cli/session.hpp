@@ -42,11 +42,11 @@ class ProgressBar {
   Clock::time_point last_drawn_;
 };
 
-/// Returns the width of the terminal behind the file descriptor. Returns 0 if there is no terminal, and 80 if the width
-/// is unknown.
+/// Returns the width of the terminal to which the file descriptor belongs. Returns 0 if the descriptor belongs to no
+/// terminal, and 80 if the width is unknown.
 std::size_t terminal_columns(int descriptor);
 
-/// Returns the terminal columns of UTF-8 text, assuming one column per character.
+/// Returns the number of terminal columns of a UTF-8 text. Assumes one column per character.
 std::size_t width_of(std::string_view text);
 
 /// Returns indented JSON that ends with a newline. Replaces invalid UTF-8, which file names may contain, so that the
@@ -54,11 +54,12 @@ std::size_t width_of(std::string_view text);
 std::string json_text(const nlohmann::ordered_json& value);
 
 struct Session {
-  /// Set from the common options; `stop` is requested by signals, and `progress` draws the bar.
+  /// The settings of the library call. The common options set them. Signals request `stop`, and `progress` draws the
+  /// bar.
   Execution execution;
   bool names_gpu = false;        ///< true if --device names a GPU by its number
-  std::optional<int> gpu_count;  ///< the number of GPUs that --gpus asks for; 0: all
-  bool chooses_gpus = false;     ///< true if --gpus asks for as many GPUs as pay
+  std::optional<int> gpu_count;  ///< the number of GPUs that --gpus requests; 0: all
+  bool chooses_gpus = false;     ///< true if --gpus requests as many GPUs as pay
   bool json = false;
   bool quiet = false;
   bool colour = false;      ///< true if standard output is a terminal and NO_COLOR is not set
@@ -69,7 +70,7 @@ struct Session {
   std::string repeat;                            ///< the file of --repeat
   std::shared_ptr<const RepeatedRecord> record;  ///< the content of the file of --repeat
 
-  /// False if an MPI launcher started several identical processes that are not ranks of one job, and another of these
+  /// False if a launcher has started several identical processes that are not ranks of one job, and if one of the other
   /// processes prints the output.
   bool speaks = true;
   std::shared_ptr<RankedJob> job;  ///< null unless this process is one of several ranks
@@ -90,7 +91,7 @@ struct Session {
   void end_progress() const;
 
   std::unique_ptr<ProgressBar> bar;
-  mutable int print_error = 0;  ///< errno of the first failed write to standard output
+  mutable int print_error = 0;  ///< errno of the first failed write to standard output, or 0
 };
 
 }  // namespace gradus::cli

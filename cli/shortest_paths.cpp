@@ -1,4 +1,5 @@
-// `gradus shortest-paths`: reads a graph, finds all shortest paths, writes distances and predecessors, prints a route.
+// `gradus shortest-paths`: reads a graph, finds all shortest paths, and writes distances and predecessors. Can also
+// print a route.
 #include "gradus/shortest_paths.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ struct Arguments {
   files::GraphReadOptions reading;
   std::string dtype;  ///< type of the weights in a text file; empty: the narrowest type that holds them
   ShortestPathsOptions options;
-  std::vector<std::string> sources;  ///< names of the vertices in the file
+  std::vector<std::string> sources;  ///< vertices of --sources, by their names in the file
   std::string from;
   std::string to;
 
@@ -65,7 +66,7 @@ std::vector<std::string> output_files(const Arguments& arguments) {
 std::string number(double value) { return core::number_text(value); }
 std::string number(std::integral auto value) { return std::to_string(value); }
 
-/// Names that the file gives to the vertices, which the library numbers from 0.
+/// Names of the vertices in the file. The library numbers the vertices from 0.
 struct Vertices {
   std::int64_t count = 0;
   int base = 0;
@@ -93,7 +94,7 @@ struct Vertices {
   }
 };
 
-/// Returns the remedy for a distance that exceeds T: --dtype with a wider type.
+/// If a distance exceeds T, the remedy is --dtype with a wider type. Returns this remedy.
 template <class T>
 ErrorMessage wider_type() {
   if constexpr (std::is_same_v<T, std::int32_t>) return "say " + option("dtype", "i64");
@@ -102,7 +103,7 @@ ErrorMessage wider_type() {
 
 template <class T>
 struct DistanceSummary {
-  std::int64_t reachable = 0;  ///< number of ordered pairs of different vertices with a route
+  std::int64_t reachable = 0;  ///< number of ordered pairs of different vertices that a route connects
   std::optional<T> longest;    ///< length of the longest shortest route
 };
 
@@ -152,7 +153,7 @@ std::string route_text(const Vertices& vertices, const Route<T>& route) {
   return text + "\n";
 }
 
-/// Calls the library. Translates vertices in its messages to the names in the file.
+/// Calls the library. In messages of the library, replaces the numbers of vertices by the names in the file.
 template <class T, class Function>
 decltype(auto) naming_vertices(const Arguments& arguments, const Vertices& vertices, bool is_text,
                                const Function& function) {
@@ -221,7 +222,7 @@ int find_route(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
-/// Plots the distance along the route. `row` holds the distances from the first vertex of the route.
+/// Plots the distance along the route. `row` holds the distances from the route's first vertex to all vertices.
 template <class T>
 Chart route_chart(const Vertices& vertices, const Route<T>& route, const T* row) {
   Chart chart{
@@ -252,7 +253,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
     route = Route<T>{vertices.find("--from", arguments.from), vertices.find("--to", arguments.to), {}, 0};
     options.predecessors = true;
   }
-  // If only a page is written, the distances from the start of the route suffice. The distances between all vertices
+  // If the only output is a page, the distances from the start of the route suffice. The distances between all vertices
   // might not fit the memory.
   if (route && options.sources.empty() && arguments.output.empty()) options.sources = {route->from};
   std::int64_t row = 0;  // row of the distances from the first vertex of the route
@@ -266,7 +267,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   const std::int64_t n = vertices.count;
   const std::int64_t rows = options.sources.empty() ? n : std::ssize(options.sources);
 
-  // Opens the files first, so that a directory that cannot be written fails before the work.
+  // Opens the files first. If the directory is not writable, the command then fails before the long computation.
   std::optional<core::OutputSet> outputs;
   core::AtomicFile* distances_file = nullptr;
   core::AtomicFile* predecessors_file = nullptr;
@@ -285,8 +286,8 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   std::optional<core::AtomicFile> page;
   if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
 
-  // Returns the memory of a job that computes in the type of the graph. Large weights may require a wider type, but the
-  // weights have not been examined yet.
+  // Returns the memory of a job that computes in the type of the graph. The job may need a wider type if weights are
+  // large, but the weights have not been examined yet.
   const auto memory_with = [&](const Execution& execution) {
     ShortestPathsShape shape{
         .vertices = n, .element_bytes = static_cast<int>(sizeof(T)), .floating = std::numeric_limits<T>::has_infinity};
@@ -379,7 +380,7 @@ int find_paths(const Arguments& arguments, const Session& session, const Graph& 
   return 0;
 }
 
-/// If the type in the file is narrower than the type in memory, returns the greatest value of the type in the file.
+/// If the type in the file is narrower than the type in memory, returns the greatest value of the narrower type.
 std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
   constexpr std::pair<std::string_view, std::int64_t> all[] = {
       {"i1", 0x7f}, {"u1", 0xff}, {"i2", 0x7fff}, {"u2", 0xffff}, {"u4", 0xffff'ffff}};
@@ -388,8 +389,8 @@ std::optional<std::int64_t> narrow_greatest(std::string_view dtype) {
   return {};
 }
 
-/// Returns a copy in which `greatest` is replaced by the greatest value of T. `greatest` is the greatest value of the
-/// type in the file. Both values mean "no edge".
+/// Returns a copy of the weights, in which the value `greatest` is replaced by the greatest value of T. `greatest` is
+/// the greatest value of the type in the file. Both values mean "no edge".
 template <class T>
 files::PointsOf<T> without_greatest(const files::PointsOf<T>& weights, T greatest) {
   Matrix<T> wide = Matrix<T>::copy_of(weights.view);

@@ -32,7 +32,8 @@ using shortest_paths_detail::RoadGrid;
 using shortest_paths_detail::WeightRange;
 
 constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
-// The greatest weight that an option may specify. --climbs may double a weight, and the doubled weight must fit int32.
+// The greatest weight that an option may specify. --climbs may double a weight, and the doubled weight must still fit
+// int32.
 constexpr std::int64_t heaviest = (std::int64_t{1} << 30) - 1;
 constexpr std::string_view while_writing = "stopped; no file was written";
 
@@ -135,7 +136,7 @@ void add_count(Options& options, const std::string& name, std::int64_t& target, 
                 [name, &target, most](const std::string& text) { target = parse_whole(name, text, 1, most); });
 }
 
-/// Adds an option with a range LOW,HIGH.
+/// Adds an option whose value is a range LOW,HIGH.
 void add_range(Options& options, const std::string& name, WeightRange& range, const std::string& description,
                std::int64_t least) {
   options.value(name, "LOW,HIGH", description + " [1,1000]", [name, &range, least](const std::string& text) {

@@ -19,8 +19,7 @@ std::int64_t now() {
 
 constexpr auto poll_interval = std::chrono::milliseconds(50);
 
-/// A clock that leaves out the time in which this process is suspended. It must be polled more often than once per
-/// second.
+/// A clock that stops while this process is suspended. The clock must be polled more often than once per second.
 class PollingClock {
  public:
   /// Returns the seconds since the last call, but at most one, because a longer gap means that this process was

@@ -14,7 +14,7 @@
 
 namespace gradus::cli {
 
-/// Forwards calls to another communicator, while a thread watches how long each call takes.
+/// Forwards calls to another communicator. A thread measures how long each call takes.
 class WatchedCommunicator final : public Communicator {
  public:
   /// If a call takes longer than the limit, a separate thread calls end() with a description of the call. end() must
@@ -22,9 +22,9 @@ class WatchedCommunicator final : public Communicator {
   WatchedCommunicator(Communicator& of, std::function<void(const std::string&)> end);
   ~WatchedCommunicator() override;
 
-  /// Sets the limit in seconds; 0: no limit. The default limit is the longer of two times. One is `usual`. The other
-  /// one is twenty times the longest time that this rank has worked between two calls. It is suitable because all ranks
-  /// have about the same work.
+  /// Sets the limit in seconds; 0: no limit. The default limit is the longer of two times: `usual`, and twenty times
+  /// the longest time that this rank has worked between two calls. All ranks have about the same amount of work, so no
+  /// call should wait that long.
   void set_limit(double seconds);
   static constexpr double usual = 600;
   static constexpr double most = 1e9;
@@ -39,6 +39,7 @@ class WatchedCommunicator final : public Communicator {
   void gather(std::span<const std::byte> own, std::span<std::byte> all) override;
   /// Does nothing, because the program first reports the error, and then RankedJob::end() terminates all ranks.
   void give_up() noexcept override {}
+  bool has_ended() const noexcept override { return of_.has_ended(); }
 
  private:
   class Call;

@@ -21,7 +21,7 @@ namespace gradus::cli {
 namespace {
 
 termios before{};
-std::atomic<bool> is_changed{false};  ///< release-acquire flag; if it is set, `before` is valid
+std::atomic<bool> is_changed{false};  ///< if set, `before` is valid; stored with release, loaded with acquire
 
 constexpr std::string_view other_screen = "\x1b[?1049h\x1b[?25l\x1b[2J";
 constexpr std::string_view this_screen = "\x1b[0m\x1b[?25h\x1b[?1049l";
@@ -35,8 +35,7 @@ bool write_all(std::string_view text) {
   return true;
 }
 
-/// While an instance exists, this thread receives no SIGPIPE. If the thread writes to a pipe without a reader, the
-/// write fails with EPIPE instead.
+/// While an instance exists, this thread receives no SIGPIPE. A write to a pipe without a reader then fails with EPIPE.
 class WithoutPipeSignal {
  public:
   WithoutPipeSignal() {
@@ -87,7 +86,7 @@ void write_standard_error(std::string_view text) noexcept {
 void write_message(std::string_view message) noexcept {
   try {
     write_standard_error("gradus: " + core::without_control(message) + "\n");
-  } catch (const std::exception&) {  // writes the message in two parts, because there is no memory for the whole line
+  } catch (const std::exception&) {  // there is no memory for the whole line, so the message is written in two parts
     write_standard_error(message);
     write_standard_error("\n");
   }

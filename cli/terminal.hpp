@@ -5,9 +5,9 @@
 
 namespace gradus::cli {
 
-/// Opens the standard streams that the caller has closed. Without this, a file of the job might get one of their
-/// descriptors, and messages would be written to this file. Reading or writing the opened streams still fails. Must be
-/// called before any file is opened.
+/// Opens the standard streams that the caller has closed. Otherwise, a file of the job might get the descriptor of a
+/// closed stream, and messages would be written to this file. Reading or writing the opened streams still fails. Must
+/// be called before any file is opened.
 void reserve_standard_streams() noexcept;
 
 /// Writes "gradus: MESSAGE" and a newline to standard error, with control bytes made visible. All messages of the
@@ -19,8 +19,8 @@ void write_message(std::string_view message) noexcept;
 void write_standard_error(std::string_view text) noexcept;
 
 /// Switches the terminal, for the lifetime of the object, to the alternate screen without a cursor and to unbuffered
-/// keys. Ctrl-C still sends a signal. Ctrl-Z and Ctrl-\ do not, because they would leave the terminal in this state. At
-/// most one object may exist. Throws Error if the terminal does not support this.
+/// keys. Ctrl-C still sends a signal. Ctrl-Z and Ctrl-\ send none, because the stopped or ended program would leave the
+/// terminal in this state. At most one object may exist. Throws Error if the terminal does not support this.
 class Terminal {
  public:
   Terminal();
@@ -32,7 +32,7 @@ class Terminal {
   void write(std::string_view text) const;
 };
 
-/// Restores the terminal if a Terminal exists. Thread-safe, so a thread that is about to end the process can call it.
+/// Restores the terminal if a Terminal exists. Thread-safe, so that any thread can call it before it ends the process.
 void restore_terminal() noexcept;
 
 }  // namespace gradus::cli

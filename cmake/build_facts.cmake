@@ -1,4 +1,4 @@
-# Writes OUTPUT, a header with facts about this build. Runs at every build. Without git the commit is unknown.
+# Runs at every build, and writes facts about the build to the header OUTPUT. Without git, the commit is unknown.
 execute_process(COMMAND git describe --always --dirty --abbrev=12 WORKING_DIRECTORY ${SOURCE_DIR}
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)

@@ -12,9 +12,10 @@ set(GRADUS_CUDA_PORTABLE 80-real 90a-real 100-real 120 CACHE STRING
 mark_as_advanced(GRADUS_CUDA_PORTABLE)
 set(gradus_oldest_architecture 80)
 set(gradus_tested_cuda 13.0)  # the oldest version with which the tests were run
-set(gradus_oldest_cuda 12.0)  # the first nvcc that supports C++20
+set(gradus_oldest_cuda 12.0)  # the first version of nvcc that supports C++20
 
-# Returns the first line of nvcc's output that reports an error. If no line does, returns the first line.
+# Returns the first line of nvcc's output that reports an error. If no line reports an error, returns the first line of
+# the output.
 function(gradus_first_error text result)
   string(REGEX MATCH "[^\n]*([Ee]rror|not found|No such)[^\n]*" line "${text}")
   if(NOT line)
@@ -24,8 +25,8 @@ function(gradus_first_error text result)
   set(${result} "${line}" PARENT_SCOPE)
 endfunction()
 
-# Tests an nvcc. If it cannot build the GPU variants, sets `reason`. Sets `gpus` to the compute capabilities of this
-# machine's GPUs.
+# Tests an nvcc. If this nvcc cannot build the GPU variants, sets `reason`. Sets `gpus` to the compute capabilities of
+# this machine's GPUs.
 function(gradus_try_nvcc nvcc)
   set(gpus "" PARENT_SCOPE)
   execute_process(COMMAND ${nvcc} --version RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -80,7 +81,7 @@ function(gradus_examine_cuda)
     set(reason "no nvcc was found; set CMAKE_CUDA_COMPILER or CUDACXX" PARENT_SCOPE)
     return()
   endif()
-  # Tests each nvcc once, so that a second configuration of the same folder gives the same result.
+  # Tests each nvcc only once. A second configuration of the same folder then gives the same result.
   if(NOT "${GRADUS_NVCC_TRIED}" STREQUAL "${nvcc} ${GRADUS_CUDA}")
     set(reason "")
     gradus_try_nvcc(${nvcc})
@@ -104,7 +105,7 @@ function(gradus_choose_architectures)
   set(here "")
   foreach(gpu IN LISTS GRADUS_NVCC_GPUS)
     if(gpu EQUAL 90)
-      list(APPEND here 90a-real)  # 90a has Hopper's matrix instructions, which 90 lacks
+      list(APPEND here 90a-real)  # architecture 90a has Hopper's matrix instructions, which 90 lacks
     elseif(gpu GREATER_EQUAL gradus_oldest_architecture)
       list(APPEND here ${gpu}-real)
     endif()
@@ -164,7 +165,8 @@ endif()
 # The compiler must not fuse operations, just as for CPU code. Fused operations are explicit in the source.
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;--extended-lambda>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fno-math-errno,-fopenmp,-fvisibility=hidden>")
-# Makes the GPU code in programs and wheels two fifths smaller. The driver unpacks it when a kernel is first called.
+# Compresses the GPU code, which makes it two fifths smaller in programs and wheels. The driver decompresses it when a
+# kernel is first called.
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.9)
   add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-compress-mode=size>")
 endif()

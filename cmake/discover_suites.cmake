@@ -1,5 +1,5 @@
-# Lists the tests of a GoogleTest program for CTest. Each suite becomes one CTest test, which runs in one process. If
-# each GoogleTest test had a process, CTest would start a thousand processes, and each row of a ladder would prepare the
+# Lists the tests of a GoogleTest program for CTest. Each suite becomes one CTest test, which runs in one process. With
+# one process per GoogleTest test, CTest would start a thousand processes, and each row of a ladder would prepare the
 # cases again. The output of a suite names the test that failed. A suite counts as skipped if all its tests are skipped.
 # Ladders take longest and start first.
 #
@@ -21,8 +21,9 @@ foreach(line IN LISTS lines)
 endforeach()
 list(REMOVE_DUPLICATES suites)
 get_filename_component(program ${PROGRAM} NAME)
-# If the output matches this pattern, CTest reports "skipped", even if the exit status means failure. The pattern
-# therefore ends at the end of the output. If tests failed, their list would be there, and the pattern would not match.
+# CTest reports "skipped" if the output matches this pattern, even if the exit status means failure. A run with failed
+# tests must not match. It prints the list of failed tests at the end, so the pattern matches only at the end of the
+# output.
 set(all_skipped "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
 set(script "")
 foreach(suite IN LISTS suites)

@@ -1,5 +1,5 @@
 # Embeds files in the program: gradus_embed(TARGET NAME FILE) defines `extern const unsigned char NAME[]` with the
-# file's bytes, and `NAME_size`. Run as a script (cmake -P), this file writes the source.
+# file's bytes, and `NAME_size`. If this file runs as a script (cmake -P), it writes this source.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(READ ${INPUT} bytes HEX)
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")

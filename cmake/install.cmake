@@ -18,8 +18,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/gradusConfigVersion
 install(FILES ${PROJECT_BINARY_DIR}/cmake/gradusConfig.cmake ${PROJECT_BINARY_DIR}/cmake/gradusConfigVersion.cmake
   DESTINATION ${config_folder})
 
-# Writes the file for pkg-config. Users of the static library must link its dependencies, too. Users of the shared
-# library need not.
+# Writes the file for pkg-config. Programs with the static library must also link the library's dependencies. Programs
+# with the shared library need not.
 file(RELATIVE_PATH GRADUS_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" GRADUS_PC_UP "${GRADUS_PC_UP}")
 list(TRANSFORM OpenMP_CXX_LIB_NAMES PREPEND " -l" OUTPUT_VARIABLE runtimes)

@@ -1,5 +1,5 @@
-# Builds libgradus from objects that are compiled once. The shared library exports only what GRADUS_EXPORT marks.
-# gradus.map also hides templates of the standard library, which the compiler leaves visible.
+# Builds libgradus from objects that are compiled once. The shared library exports only symbols that GRADUS_EXPORT
+# marks. The compiler also leaves templates of the standard library visible; gradus.map hides them.
 if(BUILD_SHARED_LIBS)
   add_library(gradus_library SHARED ${gradus_objects})
   target_link_options(gradus_library PRIVATE

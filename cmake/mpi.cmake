@@ -1,7 +1,7 @@
 # gradus_mpi (gradus::mpi): ranks that are MPI processes. It is a separate library, so that libgradus does not need MPI.
-# gradus_mpi_process: the same code as a library for the program. If mpirun has started the program, the program loads
-# this library at run time. GRADUS_MPI_FOLDER is the folder of the installed library, relative to the folder of the
-# installed program. In a build, the library and the program are in the same folder.
+# gradus_mpi_process: the same code as a library that the program loads at run time if mpirun has started it.
+# GRADUS_MPI_FOLDER is the folder of the installed library, relative to the folder of the installed program. In a build,
+# the library and the program are in the same folder.
 file(RELATIVE_PATH GRADUS_MPI_FOLDER ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/gradus)
 set(GRADUS_HAS_MPI OFF)
 if(NOT GRADUS_MPI STREQUAL "OFF")
@@ -26,7 +26,7 @@ set_target_properties(gradus_mpi PROPERTIES EXPORT_NAME mpi
 add_library(gradus::mpi ALIAS gradus_mpi)
 
 if(GRADUS_TOOLS)
-  # This module contains the parts of libgradus that it uses, because the program exports no symbols.
+  # The module includes copies of the parts of libgradus that it needs, because the program exports no symbols.
   add_library(gradus_mpi_process MODULE src/ranks/mpi.cpp src/ranks/process.cpp src/core/error.cpp src/core/text.cpp)
   target_include_directories(gradus_mpi_process PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(gradus_mpi_process PRIVATE MPI::MPI_CXX)

@@ -4,7 +4,7 @@
 file(GLOB gradus_rooms CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/problem.hpp)
 list(TRANSFORM gradus_rooms REPLACE "/problem.hpp$" "")
 
-# GRADUS_PROBLEMS, if the user sets it, selects some of the problems. From here on, it lists the problems that are built.
+# The user may set GRADUS_PROBLEMS to select some of the problems. From here on, it lists the problems that are built.
 set(GRADUS_PROBLEMS "" CACHE STRING "Problems to build, for example kmeans;life; empty: all of them")
 list(SORT GRADUS_PROBLEMS)
 list(REMOVE_DUPLICATES GRADUS_PROBLEMS)
@@ -55,8 +55,8 @@ function(gradus_room problem)
   if(GRADUS_HAS_CUDA)
     target_sources(gradus_problems_objects PRIVATE ${gpu_variants} ${ROOM_CUDA})
   elseif(gpu_variants)
-    # Without CUDA, the file of a GPU variant is C++ and contains only the variant's row of the ladder. One translation
-    # unit includes all these files of a room.
+    # Without CUDA, the file of a GPU variant is compiled as C++ and contains only the variant's row of the ladder. For
+    # each room, one translation unit includes all these files.
     list(TRANSFORM gpu_variants REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
     list(JOIN lines "" lines)
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/gpu_rows.cpp CONTENT "${lines}" @ONLY)
@@ -72,7 +72,7 @@ function(gradus_room problem)
   set_property(GLOBAL PROPERTY gradus_${problem}_COMMANDS ${ROOM_COMMANDS})
 endfunction()
 
-# Returns the files that a room declared as this kind: TESTS, ATTACK, …
+# Returns the files that a room declared under `kind`: TESTS, ATTACK, …
 function(gradus_of_room problem kind result)
   get_property(files GLOBAL PROPERTY gradus_${problem}_${kind})
   set(${result} ${files} PARENT_SCOPE)

@@ -15,7 +15,7 @@ if(GRADUS_SANITIZE)
   if(GRADUS_SANITIZE MATCHES "address" AND GRADUS_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size)
   endif()
-  # Code can test this macro to leave out work that is slow under the sanitizers and covers nothing new.
+  # Code tests this macro to skip work that is slow under the sanitizers and that other tests cover.
   add_compile_definitions(GRADUS_SANITIZED)
   # Determines whether this machine has AVX-512. Vector code is compiled for the machine's best instruction set: see
   # src/cpu/simd.hpp.
@@ -32,9 +32,9 @@ if(GRADUS_SANITIZE)
   endif()
 endif()
 
-# Returns options for code that takes longer to compile than to run. Under the sanitizers, they turn optimisation off.
-# Otherwise, if CMake's default release flags apply, they are `level` (-O1 or -Os). -Os compiles as fast as -O1, and its
-# code is a third smaller.
+# Returns options for code that takes longer to compile than to run. Under the sanitizers, the options turn optimisation
+# off. In a build with CMake's default release flags, the option is `level` (-O1 or -Os). Compilation takes as long with
+# -Os as with -O1, but the code is a third smaller.
 function(gradus_quick_options level result)
   set(${result} "" PARENT_SCOPE)
   if(GRADUS_SANITIZE)
@@ -45,8 +45,8 @@ function(gradus_quick_options level result)
   endif()
 endfunction()
 
-# Compiles files of a target with separate options and without the precompiled headers, which have other options. A
-# unity build compiles all files of a target with the same options; separate options would exclude files from it.
+# Compiles files of a target with separate options and without the precompiled headers, which have other options. Does
+# nothing in a unity build, which compiles all files of a target with the same options.
 function(gradus_file_options target options)
   if(options AND NOT CMAKE_UNITY_BUILD)
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES
@@ -67,8 +67,8 @@ if(GRADUS_SANITIZE MATCHES "address")
 endif()
 
 if(GRADUS_SANITIZE MATCHES "thread")
-  # GCC's runtime orders threads by means that the sanitizer does not see, so every parallel loop would look like a
-  # race. Archer, a tool that LLVM's runtime loads, reports each fork, barrier, lock and task to the sanitizer.
+  # The sanitizer does not see how GCC's OpenMP runtime synchronizes threads, so it would report every parallel loop as
+  # a race. LLVM's runtime loads the tool Archer, which reports each fork, barrier, lock and task to the sanitizer.
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "The thread sanitizer sees OpenMP only with clang++; use the preset tsan.")
   endif()

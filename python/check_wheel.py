@@ -23,7 +23,7 @@ ALWAYS = [row["name"] for row in TABLE if "when" not in row]
 
 
 def faults(wheel, mebibytes):
-    """Yields a description of each fault. A description states what is expected instead."""
+    """Yields a description of each fault. The description states what is expected."""
     name = wheel.filename
     size = sum(entry.compress_size for entry in wheel.infolist())
     if not size <= mebibytes * 2**20:

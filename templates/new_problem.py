@@ -1,7 +1,7 @@
 """Adds a problem: ./dev new-problem NAME
 
-The new room is a copy of templates/problem, whose example problem is to add numbers. The room builds and passes its
-tests. Change its contract, oracle, cases and variants, one after another.
+The new room is a copy of templates/problem, in which the problem is to add numbers. The new room builds and passes its
+tests. Replace its contract, oracle, cases and variants, one after another.
 """
 
 import pathlib

@@ -62,8 +62,8 @@ def listed(text, name, like):
 
 
 def rung(text, name, like):
-    """Returns the source of the new rung: the code of `like` with the new name, and a head and a row that you must
-    fill in."""
+    """Returns the source of the new rung. It has the code of `like` under the new name. You must fill in the head
+    comment and the row."""
     body = re.sub(r"\A(//[^\n]*\n)+", "", text)
     body = re.sub(rf"(?<![\w:/]){like}(?=\b|_rung\b)|(?<=/){like}(?=\.cpp\")", name, body)
     row = body.index(f"{name}_rung{{")

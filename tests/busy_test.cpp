@@ -25,7 +25,7 @@
 namespace gradus {
 namespace {
 
-/// Runs one process per CPU, which computes endlessly unless it is paused.
+/// Runs one process per CPU. Each process computes endlessly unless it is paused.
 class BusyProcesses {
  public:
   BusyProcesses() {
@@ -77,7 +77,7 @@ double median_seconds(const std::function<void()>& call) {
 
 using Call = std::function<void(const Execution&)>;
 
-/// Ratios of times. The dividend is the time of a call while other programs run.
+/// The time of a call while other programs run, divided by three other times.
 struct Slowdown {
   double of_quiet;             ///< divided by the time of the same call while the other programs are paused
   double of_one_thread;        ///< divided by the time on one thread while the other programs run

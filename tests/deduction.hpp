@@ -1,5 +1,5 @@
-// Shared parts of tests of calls that deduce their element type: the same points in every kind of matrix, and malformed
-// ranges.
+// Shared parts of the tests of calls that deduce their element type. This header provides the same points in every kind
+// of matrix, and malformed ranges.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-"""Tests that the documents keep their limits: the lengths of the README and of pages, and the languages of snippets.
+"""Tests the documents: the lengths of the README and of pages, the languages of snippets, and links to files of the
+repository.
 
 usage: documents_test.py FOLDER
 """

@@ -20,7 +20,7 @@ import measure  # noqa: E402
 import prose  # noqa: E402
 import tables  # noqa: E402
 
-# Matches a figure of speed in prose: 12 ms, 3.4×, 1.5 times as fast.
+# Matches a measured time or speed in prose, such as 12 ms, 3.4× or 1.5 times as fast.
 FIGURE = re.compile(r"\d[\d,.]*\s?(×|ms\b|µs\b|ns\b|s\b|GB/s|GFLOP|TFLOP|times (as|faster|the))")
 GENERATED = re.compile(r"<!-- (ladder|summary) of .*?-->\n\n(\|[^\n]*\n)*", re.DOTALL)
 
@@ -129,8 +129,8 @@ class State(unittest.TestCase):
 
 
 class Measuring(unittest.TestCase):
-    """Tests measurements with a program that writes a result. The result names a commit, and the code of the repository
-    has changed since."""
+    """Tests measurements with a program that writes a result. The result names a commit. Since that commit, the code of
+    the repository has changed."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

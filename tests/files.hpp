@@ -20,7 +20,7 @@
 
 namespace gradus::tests {
 
-/// A test with a private folder, which is removed afterwards.
+/// A test with a private folder, which is removed after the test.
 class FolderTest : public testing::Test {
  protected:
   FolderTest() {

@@ -64,7 +64,7 @@ class InEnvironment {
   InEnvironment& operator=(const InEnvironment&) = delete;
   ~InEnvironment() { set(set_default_environment); }
 
-  /// Returns the states of all threads of the team.
+  /// Returns the environments of all threads of the OpenMP team.
   std::vector<std::string> states() const {
     std::vector<std::string> all(static_cast<std::size_t>(threads_));
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proves that a bare Debian 12 with git is enough: creates one with debootstrap in a temporary folder, clones the
 # committed state of this project, and runs ./dev demo and then ./dev test there, or the given commands instead.
-# Needs root, debootstrap and a Debian 12 host, whose package mirror, proxy, certificates and pip settings it uses.
+# Needs root, debootstrap and a Debian 12 host. Uses the host's package mirror, proxy, certificates and pip settings.
 # usage: tests/fresh_debian.sh [COMMAND...]        for example: tests/fresh_debian.sh './dev demo'
 # FRESH_DEBIAN_KEEP=1 keeps the folder.
 set -eu
@@ -43,7 +43,7 @@ debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
   fail 'debootstrap failed'
 }
 rm -f "$root.log"
-chmod 755 "$root" # mktemp's mode 700 would let only root open any file
+chmod 755 "$root" # With the mode 700 that mktemp sets, only root could open files in the folder.
 printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
 # Copies the host's settings for its mirror: proxy, certificates, and tolerance of old indices.
 apt-config dump --format '%F "%v";%n' Acquire | grep -Ei '^Acquire::(http|https|check|retries)' \

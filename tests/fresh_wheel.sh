@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tests a wheel in bare systems that debootstrap creates. Prints the seconds from the start of `pip install` to the
-# first answer, a fit of 150 x 4 points. If a system's Python is older than 3.10, as in bullseye, the command-line
-# program of the wheel clusters the 150 points.
+# Tests a wheel in bare systems that debootstrap creates. Prints the time in seconds from the start of `pip install` to
+# the first answer, which is a fit of 150 x 4 points. If a system's Python is older than 3.10, as in bullseye, the
+# command-line program of the wheel clusters the 150 points.
 # usage: tests/fresh_wheel.sh WHEEL [SUITE...]    for example: tests/fresh_wheel.sh build/wheel/*.whl bookworm trixie bullseye
 # Needs root and debootstrap; uses the package mirror, certificates and pip settings of the host. FRESH_WHEEL_ROOTS=FOLDER keeps the systems.
 set -eu

@@ -19,8 +19,8 @@
 
 namespace gradus::tests {
 
-/// Calls `action` and returns the message of the E that it throws. The test fails if `action` throws nothing or an
-/// error of another type.
+/// Calls `action`, which must throw an exception of type E, and returns the message of the exception. If `action`
+/// throws nothing or another exception, the test fails.
 template <class E>
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -79,8 +79,8 @@ struct RowName {
 
 // Without a GPU
 
-/// Returns true if GRADUS_REQUIRE_GPU=1. The variable states that the machine has a GPU, so that no test may be skipped
-/// for want of a GPU.
+/// Returns true if GRADUS_REQUIRE_GPU=1. The variable states that the machine has a GPU. Tests that need a GPU must
+/// then not be skipped.
 inline bool gpu_is_required() {
   const char* const value = std::getenv("GRADUS_REQUIRE_GPU");
   return value != nullptr && std::string_view(value) == "1";

@@ -58,9 +58,9 @@ inline void expect_refused_in_child(const std::function<bool()>& job, const std:
     EXPECT_NE(message.find(way_out), std::string::npos) << what << ": " << message;
 }
 
-/// Checks that forked children run jobs correctly or refuse them. is_right(threads, variant) runs a job; with variant
-/// "" the library chooses. Call this before the process has run a job on several threads. Until then a child can run
-/// all jobs, afterwards only jobs on one thread. `variants`: the variants that run on several threads.
+/// Checks that forked children run jobs correctly or refuse them. is_right(threads, variant) runs a job. If `variant`
+/// is "", the library chooses the variant. Call this before the process has run a job on several threads. Until then a
+/// child can run all jobs, afterwards only jobs on one thread. `variants`: the variants that run on several threads.
 inline void expect_children_without_threads(const std::function<bool(int, const std::string&)>& is_right,
                                             std::vector<std::string> variants) {
   EXPECT_TRUE(is_right(1, ""));
@@ -71,7 +71,8 @@ inline void expect_children_without_threads(const std::function<bool(int, const 
   for (const std::string& variant : variants) {
     EXPECT_TRUE(is_right(2, variant)) << variant;
     expect_refused_in_child([&] { return is_right(2, variant); }, variant);
-    // A job on one thread works, because it needs none of the lost threads. By default, a child uses one thread (0).
+    // A job on one thread works, because it needs none of the lost threads. If `threads` is 0, the library chooses the
+    // number. In such a child, it chooses one thread.
     for (const int threads : {0, 1}) EXPECT_EQ(in_child([&] { return is_right(threads, variant); }), "") << variant;
   }
   // A child of the child must refuse the job in the same way.

@@ -31,7 +31,7 @@ inline constexpr std::uint64_t ladder_seeds[] = {1};
 inline const std::vector<int> ladder_threads = {1, 3};
 inline constexpr std::size_t ladder_stride = 2;
 #else
-inline const std::vector<int> ladder_threads = {1, 2, 3, 7, 16};  // more threads than the machine may have cores
+inline const std::vector<int> ladder_threads = {1, 2, 3, 7, 16};  // 16 may exceed the number of cores
 inline constexpr std::size_t ladder_stride = 1;
 #endif
 

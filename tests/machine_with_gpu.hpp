@@ -20,7 +20,7 @@ inline execution::Machine machine_with_gpu() {
   return machine;
 }
 
-/// Returns the same machine, except that querying its GPUs throws.
+/// Returns the machine of machine_with_gpu(), except that querying its GPUs throws.
 inline execution::Machine machine_with_untouchable_gpus() {
   execution::Machine machine = machine_with_gpu();
   machine.gpus = execution::Gpus(+[]() -> std::vector<execution::Gpu> { throw Error("queried the GPUs"); });

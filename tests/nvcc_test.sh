@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests a build with an unusable nvcc. AUTO builds for the CPU only and prints one line with the reason. ON fails with
-# the same reason.
+# Tests a build with an unusable nvcc. With AUTO, CMake configures a build for the CPU only and prints the reason in one
+# line. With ON, CMake fails and prints the same reason.
 # usage: nvcc_test.sh SOURCE-FOLDER C++-COMPILER
 set -eu
 source=$1

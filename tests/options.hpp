@@ -17,7 +17,7 @@ std::vector<Element> with(std::vector<Element> elements, Element last) {
   return elements;
 }
 
-/// Returns a value that the option allows. It differs from the given value, but is near it.
+/// Returns an allowed value of the option that differs from the given value but is close to it.
 inline core::Value other_value(const core::Option& row, const core::Value& value) {
   if (const bool* flag = std::get_if<bool>(&value)) return !*flag;
   if (const double* real = std::get_if<double>(&value)) return *real < row.most ? *real + 0x1p-10 : *real - 0x1p-10;
@@ -32,7 +32,7 @@ inline core::Value other_value(const core::Option& row, const core::Value& value
   if (const auto* reals = std::get_if<std::vector<double>>(&value)) return core::Value(with(*reals, 1.5));
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value))
     return core::Value(with<std::int64_t>(*integers, 2));
-  switch (row.kind) {  // an unset option has no type above, so its kind decides
+  switch (row.kind) {  // an unset option has no value, so its kind decides the type
     case core::OptionKind::integer: return static_cast<std::int64_t>(std::max(row.least, 1.0));
     case core::OptionKind::real: return std::max(row.least, 1.0);
     case core::OptionKind::reals: return std::vector<double>{1.5};

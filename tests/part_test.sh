@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests Gradus as part of another project, by add_subdirectory and by FetchContent. Only the library is built, from an
-# archive that contains only the sources of the library. The libraries that the tools need are hidden.
+# Tests Gradus as part of another project, by add_subdirectory and by FetchContent. The source is an archive that
+# contains only the library, so only the library is built. Libraries that only the tools need are hidden.
 # usage: part_test.sh SOURCE-FOLDER C++-COMPILER [--build]
 # --build: also builds the programs without optimisation and runs them, which takes minutes. Without --build, the test
 # only configures.

@@ -71,7 +71,7 @@ class Tree:
 
     def unit(self, name):
         """Returns the unit of a file, which is its path without the ending. A "-inl" file belongs to the unit of its
-        base name. A public header belongs to the unit of the problem's entry."""
+        base name. A problem's public header belongs to the unit src/<problem>/<problem>, if that unit exists."""
         if name.parts[:2] == ("include", "gradus"):
             entry = pathlib.Path("src", name.stem, name.stem)
             return entry if entry.with_suffix(".cpp") in self.texts else name.with_suffix("")
@@ -169,7 +169,8 @@ STEPS = ("check", "describe", "choose", "estimate", "run", "deliver")
 
 
 def missing_steps(tree):
-    """Returns the steps of a public call (CONTRIBUTING.md) that no file of a room's api/ contains."""
+    """Returns the missing steps: CONTRIBUTING.md prescribes them for a public call, but no file of the room's api/
+    contains them."""
     texts = collections.defaultdict(str)
     for name in tree.problem_files():
         if name.parts[2] == "api":
@@ -247,8 +248,8 @@ def files_with(pattern):
 
 
 def messages_read(tree):
-    """Returns the places that search or edit the text of an error, by find-and-replace in what() or in a failure's
-    message."""
+    """Returns the lines of code that search or edit the text of an error, which is what() or the message of a
+    failure."""
     return lines_with(r"in_words_of\(|(what\(\)|message)\)?\.(find|replace|starts_with|contains|substr)\(",
                       lambda one: list(one.texts))(tree)
 

@@ -42,7 +42,7 @@ void find_drift_of_documents(const Room& room, std::vector<std::string>& found) 
             found.push_back(name + " names " + (*match)[1].str() + ", which is no variant of " + room.problem);
 }
 
-/// Returns the file that introduces each variant. Its first line is "// name: …" or "// name, name: …".
+/// Returns, for each variant, the file that introduces it. The file's first line is "// name: …" or "// name, name: …".
 std::map<std::string, std::string> files_of_variants(const Room& room) {
   const std::regex head("// ([a-z0-9_]+(?:, [a-z0-9_]+)*):.*");
   const std::regex any_name("[a-z0-9_]+");

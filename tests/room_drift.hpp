@@ -18,7 +18,7 @@ struct Room {
   std::map<std::string, std::string> documents;
 };
 
-/// Reads the folder src/`problem`. Leaves the table empty.
+/// Reads the folder src/`problem`. Leaves the member `table` empty.
 Room read_room(const std::string& problem);
 
 template <class Rows>

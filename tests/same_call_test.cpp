@@ -21,7 +21,7 @@ struct Call {
   std::function<void(const Execution&)> make;
 };
 
-/// Adds all calls that ranks can make together, for one element type.
+/// Adds to `calls` every call that several ranks can make together, for one element type.
 template <class T>
 void add_calls(const std::string& type, std::vector<Call>& calls) {
   static const Matrix<T> points = [] {

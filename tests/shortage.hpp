@@ -29,7 +29,8 @@ inline void* allocate(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
-/// Expects that job() throws OutOfMemoryError whichever of its allocations fails, and that it succeeds if none fails.
+/// Expects that job() throws OutOfMemoryError no matter which of its allocations fails, and that it succeeds if none
+/// fails.
 template <class Job>
 void fails_orderly(const Job& job, std::string_view what) {
   job();  // fills caches that need memory only once
@@ -46,7 +47,7 @@ void fails_orderly(const Job& job, std::string_view what) {
       said = std::string("ended with ") + error.what();
     }
     granted.store(-1);
-    if (done) EXPECT_GT(grants, 10) << what;  // with fewer allocations, the program would not use this operator new
+    if (done) EXPECT_GT(grants, 10) << what;  // if there are fewer, the program does not use this operator new
     else ASSERT_EQ(said, "") << what << ", allocation " << grants;
   }
 }

@@ -1,5 +1,5 @@
-"""Tests the documentation site in a browser: pages request nothing from other machines, never scroll sideways and have
-readable text, and the search works.
+"""Tests the documentation site in a browser. Pages must request nothing from other machines, must never scroll
+sideways, and must have readable text. The search must work.
 
 usage: site_browser_test.py SITE
 

@@ -21,7 +21,7 @@ import unittest
 import urllib.parse
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "video": "src", "object": "data"}
-# The background colours of pages and of code in the schemes of Material.
+# For each of Material's schemes: the background colours of pages and of code.
 BACKGROUNDS = {"default": ["#ffffff", "#f5f5f5"], "slate": ["#1e2129", "#272a35"]}
 
 

@@ -1,5 +1,4 @@
-// Measures how soon a job responds to a stop request. The measure is CPU time, because a busy machine affects wall
-// time.
+// Measures how soon a job responds to a stop request, in CPU time, because a busy machine affects wall time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -65,7 +64,7 @@ void expect_to_stop_soon(double seconds, int threads, const Job& job, double (*c
   EXPECT_LE(now - requested_at, bound_of_a_thread * threads) << "seconds since the request";
 }
 
-/// A matrix of zeros that is larger than memory. Reading it needs no memory. Its first rows can be written.
+/// A matrix of zeros that is larger than memory. Reading the matrix takes no memory. Its first rows can be written.
 template <class T>
 class EndlessZeros {
  public:

@@ -1,5 +1,5 @@
-"""Checks that in every room ./dev new-variant writes a rung that compiles and is listed, and that ./dev new-problem
-writes a room that compiles.
+"""Checks that ./dev new-variant can add a rung to each room, and that the new rung compiles and is listed. Also checks
+that ./dev new-problem writes a room that compiles.
 
 usage: templates_test.py FOLDER COMPILER..."""
 import pathlib

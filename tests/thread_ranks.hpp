@@ -1,5 +1,5 @@
-// Uses threads of this process as the ranks of a job. In tests they replace MPI, also under the thread sanitizer.
-// Mismatched calls throw an error, while MPI would hang.
+// Uses threads of this process as the ranks of a job. In tests, these threads replace MPI, also under the thread
+// sanitizer. If ranks make different calls, an error is thrown, whereas MPI would hang.
 #pragma once
 
 #include <exception>

@@ -48,7 +48,7 @@ TEST(Variants, AVariantOfTheGpuIsSupportedWhereThereIsOne) {
   const std::string no_gpu = execution::why_no_gpu(execution::this_machine());
   for (const std::string_view problem : problems())
     for (const VariantRow& row : variants(problem)) {
-      if (is_baseline(problem, row.name)) continue;  // the other library may be missing
+      if (is_baseline(problem, row.name)) continue;  // the library that the baseline runs may be missing
       if (row.backend != Backend::cuda) {
         EXPECT_TRUE(row.supported) << problem << ": " << row.name << ": " << row.reason;
       } else if (!no_gpu.empty()) {

@@ -4,7 +4,7 @@ usage: words_test.py FOLDER                  run the tests on the files below FO
        words_test.py FOLDER --list [PATH...] print each place below the paths, or everywhere
        words_test.py FOLDER --changed BASE   print each place in a line changed since the git revision BASE; status 1 if any
 
-A ratchet: each area has a limit, which may only fall. CONTRIBUTING.md says how to write instead.
+A ratchet: each area has a limit, which may only fall. CONTRIBUTING.md explains how to write.
 """
 import collections
 import pathlib
@@ -47,7 +47,8 @@ GLOSSARY = [(re.compile(words.replace(" ", r"\s+"), re.IGNORECASE), write) for w
 ]]
 OPENING = re.compile(r"\s*(Of|What|Whether|Where|How|Those|That|So|Who)\b")
 
-# The number of places that an area may have; 0 if it is not listed. The longest prefix decides the area.
+# The number of places that an area may have. An area that is not listed may have none. The longest prefix of a path
+# decides its area.
 LIMITS = {}
 ENDINGS = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".md", ".sh", ".cmake"}
 # Files that are not checked. Raw results and old release notes are records. The file with the tables above contains the

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Compares Gradus with its baselines, alternately in one run. All have the same data, initial values and number of
-threads.
+"""Compares Gradus with its baselines. They run in turn, with the same data, initial values and number of threads.
 
     baselines.py PROBLEM --gradus build/gradus    prints the speed table
     baselines.py PROBLEM --help                   explains what is timed and how results are compared

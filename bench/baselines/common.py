@@ -16,7 +16,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Disagreement(Exception):
-    """The results of two programs differ by more than rounding explains."""
+    """Raised if the results of two programs differ by more than rounding explains."""
 
 
 def uniform(rows, columns, dtype, seed=1):
@@ -32,7 +32,7 @@ def uniform(rows, columns, dtype, seed=1):
 
 
 class Ended:
-    """A process that has ended: its wall time, the CPU time of all its threads, and its output."""
+    """The wall time of a finished process, the CPU time of all its threads, and its output."""
 
     def __init__(self, seconds, cpu_seconds, output):
         self.seconds, self.cpu_seconds, self.output = seconds, cpu_seconds, output
@@ -44,7 +44,7 @@ def cpu_seconds(whose):
 
 
 def run_program(command):
-    """Runs the command. If the command fails, ends this program with the command's messages."""
+    """Runs the command. If the command fails, prints its messages and ends this program."""
     before = cpu_seconds(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

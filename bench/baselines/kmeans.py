@@ -77,7 +77,7 @@ def pixels(rows, dtype, seed=3):
 
 
 def first_or_strided(points, clusters):
-    """Returns the first rows or, if these are not distinct, an evenly strided sample of the rows. Also returns a
+    """Returns the first rows. If some of these are equal, returns rows at regular intervals instead. Also returns a
     description of the choice."""
     import numpy
 
@@ -95,9 +95,9 @@ def first_or_strided(points, clusters):
 
 
 def off_the_grid(first):
-    """Moves the centroids slightly off the integer grid. Without this, the distances from an integer point to two
-    centroids would often be equal. Rounding would decide which centroid the point joins, and the fits would diverge
-    from the first iteration."""
+    """Moves the centroids slightly off the integer grid. Without this, a point would often have equal distances to two
+    centroids. Rounding would then decide which centroid the point joins, and the fits would diverge in the first
+    iteration."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(5))
@@ -199,11 +199,11 @@ class ScikitLearn:
                 "inertia_reported": float(job.inertia_)}
 
     def nearest(self, points, centroids):
-        """Returns the labels that scikit-learn gives the points for our centroids."""
+        """Assigns the points to our centroids with scikit-learn, and returns the labels."""
         from sklearn.cluster import KMeans
 
         job = KMeans(len(centroids), init=centroids, n_init=1, max_iter=1)
-        job.fit(centroids)  # this attribute marks the estimator as fitted
+        job.fit(centroids)  # scikit-learn requires a call of fit() before predict()
         job.cluster_centers_ = centroids
         return job.predict(points)
 
@@ -241,7 +241,8 @@ def inertia_of(points, centroids, labels):
 
 
 def nearest(points, centroids):
-    """Returns the nearest centroid of each point. Centres points and centroids, and computes in double precision."""
+    """Returns the index of the nearest centroid for each point. Computes in double precision, on centred points and
+    centroids."""
     import numpy
 
     shift = centroids.astype("f8").mean(axis=0)
@@ -299,7 +300,7 @@ def check_inertia(name, ours, theirs, tolerance):
 
 
 def compare(points, gradus, baseline, program, scale):
-    """Compares the result of the baseline with ours. Returns the differences for the raw file."""
+    """Compares the baseline's result with ours. Returns the differences, which are stored in the raw file."""
     labels = baseline.get("labels")
     found = {"iterations": int(baseline["iterations"])}
     if labels is None:  # FAISS returns only centroids, so labels are computed here
@@ -383,7 +384,8 @@ def measure_line(line, options, folder, gradus, baselines):
 
 
 def measure_rungs(options, folder, clusters):
-    """Compares the pairs of rungs in RUNGS on the points and centroids in the folder. The runs of a pair alternate."""
+    """Compares the pairs of rungs in RUNGS, on the points and centroids in the folder. The two rungs of a pair run
+    alternately."""
     results = []
     for name, first, second, (sign, bound), meant_for in RUNGS:
         programs = [Gradus(options.gradus, threads or options.threads, folder, variant)
@@ -405,7 +407,7 @@ def measure_rungs(options, folder, clusters):
 
 
 def verdict(rung):
-    """Returns "reached" or "missed" or, if the target applies to another number of threads, a text that names this
+    """Returns "reached" or "missed". If the target applies to another number of threads, returns a text with this
     number."""
     meant_for = rung["target_is_for_threads"]
     if meant_for and max(rung["threads"]) != meant_for:
@@ -423,7 +425,7 @@ def print_rungs(rungs):
 
 
 def speed_rows(result):
-    """Yields the rows that the line contributes to the printed table, one for each baseline."""
+    """Yields the rows of the printed table for this line: one row for each baseline."""
     ours = result["seconds"]["Gradus"]
     for name, ratio in result["ratios"].items():
         theirs = result["seconds"][name]
@@ -451,8 +453,9 @@ SPEED_HEADER = ["points", "Gradus variant", "Gradus ms", "process ms", "baseline
 
 
 def agreement_sets():
-    """Returns names, points and initial centroids. These have no exact ties, because scikit-learn breaks a tie by
-    rounding, and Gradus by the lower index."""
+    """Yields the name, the points and the initial centroids of each data set. The data sets contain no ties: no point
+    has the same distance to two centroids. In a tie, scikit-learn's choice depends on rounding, and Gradus chooses the
+    lower index."""
     import numpy
 
     generator = numpy.random.Generator(numpy.random.PCG64(4))
@@ -562,7 +565,7 @@ def add_options(parser):
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     if options.everyday or options.sweep:
         import kmeans_calls
 

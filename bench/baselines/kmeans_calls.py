@@ -39,7 +39,7 @@ def program_of(options):
 
 
 class Side:
-    """A process that makes calls."""
+    """A process that runs k-means calls on request."""
 
     def __init__(self, name, command):
         self.name = name
@@ -76,7 +76,7 @@ def start_sides(options):
 
 
 def in_turns(number, sides):
-    """Returns both sides. Their order is swapped in every other turn."""
+    """Returns both sides. Swaps their order in every other turn."""
     return sides if number % 2 == 0 else sides[::-1]
 
 
@@ -96,7 +96,7 @@ def digits():
 
 
 class Call:
-    """A default call. If `long` is set, scikit-learn takes a minute or more on two cores."""
+    """A default call. `long` marks calls for which scikit-learn takes a minute or more on two cores."""
 
     def __init__(self, name, clusters, make, long=False):
         self.name, self.clusters, self.make, self.long = name, clusters, make, long
@@ -120,7 +120,7 @@ SEEDS = tuple(range(8))  # the two sides draw different random numbers, so their
 PROCESSES = 2
 TURNS = 2  # number of turns in each process; a turn runs all seeds
 LINE_SECONDS = 6  # no further turn starts after this time
-AS_GOOD = 1.1  # maximum ratio of the mean inertias of both sides; it is not closer to 1, because there are few seeds
+AS_GOOD = 1.1  # maximum ratio of the mean inertias of both sides; generous, because there are only a few seeds
 
 
 def shape_name(kind, points, clusters):
@@ -128,7 +128,8 @@ def shape_name(kind, points, clusters):
 
 
 def everyday_call(line, options, folder):
-    """Returns, for each side, the seconds of the first call of a process, and the seconds of later calls by seed."""
+    """Measures a default call. For each side, returns the seconds of a process's first call, and the seconds of its
+    later calls by seed."""
     import numpy
 
     points = line.make()
@@ -348,7 +349,7 @@ Slower than scikit-learn: {len(slower)}. Ratio: least {ratios[0]:.2f}, median {s
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     options.calls = program_of(options)
     results, agrees = {}, True
     for wanted, part in ((options.everyday, everyday), (options.sweep, sweep)):

@@ -1,5 +1,5 @@
-"""`gradus kmeans -k 2..9` chooses the number of clusters by several criteria. This program compares them with the
-criteria of scikit-learn for the same labels, on twenty data sets."""
+"""Compares the criteria of Gradus with the criteria of scikit-learn for the same labels, on twenty data sets. `gradus
+kmeans -k 2..9` uses these criteria to choose the number of clusters."""
 
 import json
 

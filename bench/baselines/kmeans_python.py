@@ -32,7 +32,8 @@ def seconds_of(call):
 
 
 def predict_overhead(rounds):
-    """Returns the overhead over the C++ call, in microseconds, for predictions of 100 x 8."""
+    """Predicts the labels of 100 x 8 points. Returns the difference between the time of the Python call and the time of
+    the C++ call, in microseconds."""
     import gradus
     import numpy
     from gradus import _core
@@ -57,8 +58,8 @@ JOBS = [(200_000, 2, "f8", 16), (100_000, 16, "f8", 16), (30_000, 128, "f4", 64)
 
 
 def job_ratios(repeats):
-    """Returns the time of a whole call divided by the time of the C++ call inside it, for the function and for the
-    estimator's fit."""
+    """Returns ratios for each job: the time of a whole Python call divided by the time of the C++ call inside it.
+    Measures both kmeans() and the fit() of the estimator."""
     import gradus
     from gradus import _core
 
@@ -94,7 +95,7 @@ SHAPES = [(100, 8, 8), (1000, 8, 8), (10_000, 8, 8), (100_000, 8, 8), (1000, 2, 
 
 
 def beside_scikit_learn(repeats):
-    """Returns the seconds of fit, predict and transform, measured alternately on both sides."""
+    """Returns the seconds of fit, predict and transform. The runs of the two sides alternate."""
     import gradus
     import numpy
     import sklearn.cluster
@@ -138,9 +139,9 @@ FITS = [*JOBS, (100_000, 8, "f4", 8), (20_000, 784, "f4", 10), (500_000, 16, "f8
 
 
 def fits_of_others(repeats):
-    """Returns the seconds of whole Python fits, measured alternately: from an array to a fitted model with
-    centroids and labels. All fits have the same number of iterations. FAISS clusters only float32, and its
-    labels come from a search after the training."""
+    """Returns the seconds of whole fits in Python. A fit starts with an array and ends with a model that has centroids
+    and labels. The runs of the libraries alternate, and all fits have the same number of iterations. FAISS clusters
+    only float32, and its labels come from a search after the training."""
     import faiss
     import gradus
     import sklearn.cluster

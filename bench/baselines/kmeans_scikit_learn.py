@@ -13,7 +13,7 @@ def call(points, request):
 
     init = "k-means++" if request["first"] is None else numpy.load(request["first"])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ignores the warning that so few iterations do not converge
+        warnings.simplefilter("ignore")  # ignores the warning that the fit has not converged
         start = time.perf_counter()
         fit = KMeans(request["clusters"], init=init, n_init=1, max_iter=request["max_iterations"],
                      tol=request["tolerance"], random_state=request["seed"]).fit(points)

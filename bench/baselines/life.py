@@ -1,13 +1,12 @@
-"""Life: Gradus compared with Golly's engine QuickLife or, on lines whose names mention it, with HashLife. The program
-bgolly runs both engines.
+"""Life: Gradus compared with Golly's engines, which the program bgolly runs. The baseline is HashLife on lines whose
+names mention it, and QuickLife on all other lines.
 
-Both sides read the same pattern, a soup or a known one, and write the result. The files are compared run by
-run. bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a
-process that computes no generation and writes no output. For Gradus it is the total minus reading and writing,
-as reported in its summary, in a fresh process. The lines "whole call" compare the whole processes, from file to
-file. QuickLife uses one thread. "Gradus" uses one, and "Gradus, all threads" uses all. QuickLife skips inactive
-parts of the plane. With a border it computes one generation at a time. Needs the packages of
-requirements-life.txt.
+Both sides read the same pattern, a soup or a known one, and write the result. The results of each run are compared.
+bgolly does not report its time. Its time is therefore the time of the whole process minus the time of a process that
+computes no generation and writes no output. The time of Gradus is the total minus reading and writing, as reported in
+its summary. Each run is a fresh process. The lines "whole call" compare the whole processes, from file to file.
+QuickLife uses one thread. "Gradus" uses one, and "Gradus, all threads" uses all. QuickLife skips inactive parts of the
+plane. With a border it computes one generation at a time. Needs the packages of requirements-life.txt.
 """
 
 import json
@@ -58,7 +57,7 @@ def write_pattern(path, pattern, side, topology, rule):
         file.write(f"x = {side}, y = {side}, rule = {rule}{border}\n")
         generator = random.Random(1)
         for row in range(side):
-            bits = generator.getrandbits(side) & generator.getrandbits(side)  # a quarter of the cells is alive
+            bits = generator.getrandbits(side) & generator.getrandbits(side)  # each cell is alive with probability 1/4
             file.write(bin(bits)[2:].zfill(side).replace("0", "b").replace("1", "o") + ("!" if row + 1 == side else "$") + "\n")
 
 
@@ -146,7 +145,7 @@ def measure_tree(options, folder, line):
 
     def cells_of(output):
         """Returns the lines of the pattern. First rewrites the pattern with its nodes in the order of the tree, so that
-        equal cells give equal lines. Drops comments, because only one of the two programs keeps them."""
+        equal cells give equal lines. Drops comments, because one of the two programs does not write them."""
         same = folder / "same.mc"
         run_program([options.gradus, "life", str(output), "-g", "0", "-o", str(same), "--quiet", "--variant", "hashlife"])
         return [line for line in same.read_text().splitlines() if not line.startswith("#C") and line[:2] not in ("#N", "#O")]
@@ -179,7 +178,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     results, problems = [], []
     for line in LINES + TREES:
         if options.lines and not any(word in line[0] for word in options.lines):

@@ -25,7 +25,7 @@ O.O
 ..OO"""
 SIDE = 64
 PERIOD = 30
-SETTLED = 60  # by this generation, the first glider has met the eater
+SETTLED = 60  # by this generation, the first glider has been absorbed by the eater
 
 
 def cells(text, left, top):

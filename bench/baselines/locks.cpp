@@ -1,4 +1,4 @@
-// Runs the locks of Gradus and of other libraries on the same work, alternately. bench/baselines/locks.py builds and
+// Measures the locks of Gradus and of other libraries on the same work, in turn. bench/baselines/locks.py builds and
 // runs this program.
 //
 // usage: locks SECONDS REPEATS NAME:THREADS:CRITICAL:OUTSIDE...
@@ -125,7 +125,8 @@ struct CkClh {
   };
   alignas(128) ck_spinlock_clh_t* lock = nullptr;
   std::vector<Node> nodes = std::vector<Node>(most_threads + 1);
-  std::vector<Node*> own = std::vector<Node*>(16 * most_threads);  // each thread's data fill one cache line
+  // spaced out, so that each thread's pointer is in a separate cache line
+  std::vector<Node*> own = std::vector<Node*>(16 * most_threads);
   CkClh() {
     ck_spinlock_clh_init(&lock, &nodes[most_threads].node);
     for (int thread = 0; thread < most_threads; ++thread)
@@ -233,7 +234,7 @@ std::optional<Sample> run(const Line& line, double seconds) {
 struct Contestant {
   const char* name;
   const char* library;
-  std::optional<Sample> (*run)(const Line&, double);  ///< no sample if an update was lost
+  std::optional<Sample> (*run)(const Line&, double);  ///< returns no sample if an update was lost
 };
 constexpr Contestant contestants[] = {
     {"tas_lock", "gradus", run<Standard<gradus::tas_lock>>},
@@ -258,8 +259,8 @@ constexpr Contestant contestants[] = {
     {"ck clh", "ConcurrencyKit", run<CkClh>},
     {"ck mcs", "ConcurrencyKit", run<CkMcs>},
 };
-// The locks of ConcurrencyKit and pthread_spin never yield the CPU. With more threads than cores, handing over such a
-// lock takes time slices.
+// The locks of ConcurrencyKit and pthread_spin never yield the CPU. With more threads than cores, passing such a lock
+// to the next thread takes whole time slices.
 
 }  // namespace
 

@@ -78,7 +78,7 @@ def table_row(line):
 
 
 def in_sentences(results):
-    """Yields the lines of text with the ratios for which there are targets."""
+    """Yields lines of text, which state the ratios that have targets."""
     alone = [line for line in results if line["threads"] == 1 and line["name"] == "nothing"]
     for line in alone:
         mutex = median_of(line, "std::mutex")
@@ -95,7 +95,7 @@ def in_sentences(results):
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     program = build(folder)
     results = []
     for name, threads, critical, outside in lines(options):

@@ -3,10 +3,10 @@
 Both sides time calls in a warm process. For Gradus, `gradus bench` runs the default variant of `gradus matmul` for the
 product. For NumPy, numpy.matmul is called with out=. Both get row-major matrices uniform in [-1, 1), memory for the
 result, and the same number of threads. A sample is the mean of the calls that fit in 5 ms (--min-time). The two sides
-alternate, a few shapes at a time. The lines of the table are square products, and an everyday sweep of fixed shapes
-whose m, n and k are log-uniform between 1 and 3000. A ratio above 1 means that Gradus is faster. Both sides also
-multiply the same matrices once, and their results are compared. These may differ by the sum of both rounding bounds.
-Needs the packages of requirements-matmul.txt.
+take turns. In each turn, a side multiplies a few shapes. The lines of the table are square products, and an everyday
+sweep of fixed shapes whose m, n and k are log-uniform between 1 and 3000. A ratio above 1 means that Gradus is faster.
+Both sides also multiply the same matrices once, and their results are compared. These may differ by the sum of both
+rounding bounds. Needs the packages of requirements-matmul.txt.
 """
 
 import json
@@ -170,7 +170,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     results, problems = [], []
     for name, dtype, shapes in LINES:
         if options.lines and not any(word in name for word in options.lines):

@@ -52,7 +52,7 @@ def measured(options, cores, arguments, library=None):
 
 
 def rows_of(report, name):
-    """Yields (m, n, k, dtype, transposed) and the row of the variant, for each group that has such a row."""
+    """Yields (m, n, k, dtype, transposed) and the variant's row for each group that contains the variant."""
     for group in report["groups"]:
         for row in group["rows"]:
             if row["variant"] == name and "seconds" in row:

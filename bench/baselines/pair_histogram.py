@@ -17,7 +17,7 @@ NEIGHBOURS = 100
 
 
 class Bins:
-    """`count` bins of `width` each. The first one starts at zero."""
+    """`count` bins, each of width `width`. The first one starts at zero."""
 
     def __init__(self, width, count):
         self.width, self.count = width, count
@@ -38,7 +38,7 @@ class Gradus:
         self.program, self.threads, self.folder, self.variant, self.name = program, threads, folder, variant, name
 
     def count(self, bins, periodic, edges=None):
-        """Counts pairs in the bins or, if `edges` is given, between these edges."""
+        """Counts the pairs in the bins. If `edges` is given, counts the pairs between these edges instead."""
         import numpy
 
         command = [self.program, "pair-histogram", str(self.folder / "points.npy"), "--threads", str(self.threads),
@@ -125,7 +125,8 @@ def require_equal(first, second, names):
 
 
 def alternate(contenders, repeats, name):
-    """Returns samples of the contenders, which run alternately. A contender is a function without arguments."""
+    """Returns samples of the contenders. The runs of the contenders alternate. A contender is a function without
+    arguments."""
     samples = {contender: {"seconds": [], "cpu_seconds": []} for contender in contenders}
     for round_number in range(repeats):
         for contender, count in contenders.items():
@@ -190,7 +191,7 @@ def neighbours(dtype):
 
 
 def all_pairs(options, folder, name, rows):
-    """Compares counts of all pairs in 80 bins. There is no cutoff, although Corrfunc is designed for cutoffs. Corrfunc
+    """Compares counts of all pairs in 80 bins. Corrfunc is designed for cutoffs, but there is no cutoff here. Corrfunc
     uses its narrower instruction set, which is faster here."""
     points = lab_atoms(rows, options, folder)
     bins = Bins(500.0, 80)
@@ -212,7 +213,7 @@ def all_pairs(options, folder, name, rows):
 
 
 def one_core(options, folder, name, rows):
-    """Compares the filter with the textbook loop, both on one thread. The loop is compiled for this CPU."""
+    """Compares the filter with the textbook loop, each on one thread. The textbook loop is compiled for this CPU."""
     if not options.native:
         raise SystemExit("baselines: --native is missing: a gradus built with -D GRADUS_NATIVE_SEQUENTIAL=ON")
     points = lab_atoms(rows, options, folder)
@@ -235,10 +236,9 @@ def one_core(options, folder, name, rows):
 
 
 def wide_bins(options, folder, name, rows):
-    """Compares the tree, which counts all pairs of two cells at once if their distances are in one bin, with a
-    variant that examines every pair of points. The variant would take minutes on all points. It is therefore timed on a
-    tenth of the points, and its time is multiplied by a hundred. On this tenth, the tree must give the same counts as
-    the variant."""
+    """Compares the tree, which counts all pairs of two cells at once if their distances are in one bin, with a variant
+    that examines every pair of points. This variant would take minutes on all points. It is therefore timed on a tenth
+    of the points, and its time is multiplied by a hundred. The counts of both on this tenth must be equal."""
     import numpy
 
     points = uniform(rows, 3, "f8")
@@ -249,7 +249,8 @@ def wide_bins(options, folder, name, rows):
     def on(count):
         numpy.save(folder / "points.npy", points[:count])
 
-    # Finds the number of points from which the tree is faster. Times both variants on growing numbers of points.
+    # Finds the smallest number of points for which the tree is faster. Times both variants on growing numbers of
+    # points.
     brute_points = len(points) // 10
     crossover = []
     count = 5000
@@ -355,7 +356,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     if options.trajectories:
         import trajectories
 

@@ -43,7 +43,7 @@ namespace {
 using Key = std::int64_t;
 using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
 
-/// Key range of the current job. A set that cannot be iterated is probed for every key of the range.
+/// Key range of the current job. If a set has no iterators, the program looks up every key in this range.
 std::int64_t range_of_keys = 0;
 
 /// Adapts a baseline to the interface that the job needs.
@@ -53,7 +53,7 @@ class Adapted {
   bool insert(Key key) { return set_.insert(key); }
   bool erase(Key key) { return set_.erase(key); }
   bool contains(Key key) { return set_.contains(key); }
-  /// Returns the number of keys that the last call of begin() found. Probing every key again would be slow.
+  /// Returns the number of keys that the last call of begin() found. Looking up every key again would be slow.
   std::size_t size() const { return found_.size(); }
   auto begin() {
     std::vector<char> is_there(static_cast<std::size_t>(range_of_keys));
@@ -141,7 +141,7 @@ class Xenium {
  private:
   Set set_;
 };
-/// A hash table of xenium with as many buckets as keys. The table does not grow.
+/// A hash table of xenium. It does not grow, so it is created with as many buckets as keys.
 template <class Reclaimer>
 class XeniumHash {
  public:

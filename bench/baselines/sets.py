@@ -1,14 +1,14 @@
 """Concurrent sets: Gradus compared with libcds, xenium, oneTBB and a striped absl::flat_hash_set.
 
-The calls of all threads on one set are timed. All subjects run in one process, with the job and clocks of `gradus
-bench sets` (src/sets/job.hpp). Keys and calls are drawn beforehand, and the set is filled beforehand with a random
-half of the keys. Subjects alternate, and the first turn is a warm-up. Every run is verified by its keys and their sum.
-The lines of the table are lists of 1024 and 8192 keys with the four mixes (contains/insert/erase), and a skip list and
-a hash set of 1,000,000 keys. The mix 90/10/0 includes oneTBB's sets, which do not support concurrent erasure. Sets are
-compared only with sets that reclaim memory in a similar way: hazard pointers with hazard pointers, epochs with epochs
-and RCU, and oneTBB's sets with our sets that free nothing before their destruction. A ratio above 1 means that Gradus
-is faster. Needs the packages of requirements-sets.txt, and the build folder of --gradus, because sets.cpp is linked
-with the harness in this folder.
+The calls of all threads on one set are timed. All subjects run in one process, with the job and clocks of `gradus bench
+sets` (src/sets/job.hpp). Keys and calls are drawn beforehand, and the set is filled beforehand with a random half of
+the keys. Subjects alternate, and the first turn is a warm-up. Every run is verified by its keys and their sum. The
+lines of the table are lists of 1024 and 8192 keys with the four mixes (contains/insert/erase), and a skip list and a
+hash set of 1,000,000 keys. The mix 90/10/0 includes oneTBB's sets, which do not support concurrent erasure. Only sets
+that reclaim memory in a similar way are compared: hazard pointers with hazard pointers, epochs with epochs and RCU, and
+oneTBB's sets with our sets that free nothing before their destruction. A ratio above 1 means that Gradus is faster.
+Needs the packages of requirements-sets.txt, and the build folder of --gradus, because sets.cpp is linked with the
+harness in this folder.
 """
 
 import json
@@ -79,7 +79,7 @@ HEADER = ["line", "subject", "M calls/s", "ms", "best of Gradus is faster by"]
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     program = compile_program(options, folder)
     try:
         lines = measured(options, program)

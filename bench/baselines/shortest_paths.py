@@ -1,12 +1,12 @@
 """All-pairs shortest paths: Gradus compared with SciPy's scipy.sparse.csgraph, igraph and NetworKit.
 
-Only the search is timed. Baselines start with the graph in memory. Gradus runs in a fresh process, which costs
-some milliseconds; its time is the total minus reading and writing, as reported in its summary. On the small
-graphs of the lines "peers" and "everyday", Gradus makes calls in a warm process like the baselines: `gradus
-bench` on a random graph with the same numbers of vertices and edges. On these lines and on dense graphs, both
-sides get a matrix. SciPy and igraph use one thread, and NetworKit uses as many as Gradus. "Gradus" uses one thread, and
-"Gradus, all threads" uses all. Every distance is compared. Lengths are integers, and a double represents every distance
-exactly, so the distances must be equal. Needs the packages of requirements-shortest-paths.txt.
+Only the search is timed. Baselines start with the graph in memory. Each run of Gradus is a fresh process, whose start
+costs some milliseconds. The time of Gradus is the total minus reading and writing, as reported in its summary. On the
+small graphs of the lines "peers" and "everyday", Gradus makes calls in a warm process like the baselines: `gradus
+bench` on a random graph with the same numbers of vertices and edges. On these lines and on dense graphs, both sides get
+a matrix. SciPy and igraph use one thread, and NetworKit uses as many as Gradus. "Gradus" uses one thread, and "Gradus,
+all threads" uses all. Every distance is compared. Lengths are integers, and a double represents every distance exactly,
+so the distances must be equal. Needs the packages of requirements-shortest-paths.txt.
 """
 
 import json
@@ -109,7 +109,7 @@ class Warm:
 
 
 class Scipy:
-    """A SciPy method. `matrix` is in one of the two forms that SciPy accepts."""
+    """A method of SciPy, applied to `matrix`. The matrix is dense or sparse."""
 
     def __init__(self, matrix, method):
         self.matrix, self.method = matrix, method
@@ -163,7 +163,7 @@ class Networkit:
 
 
 def measured(name, graph, contenders, repeats, targets, warm=None):
-    """Returns a result with samples of all contenders, which run alternately. Each of the `targets` names one of our
+    """Returns a result with samples of all contenders, whose runs alternate. Each of the `targets` names one of our
     contenders, a baseline and the required ratio of speeds. If `warm` is given, the times of the contender "Gradus"
     come from `warm`, and the contender only supplies the distances."""
     import numpy
@@ -194,8 +194,8 @@ ALL = "Gradus, all threads"
 
 
 def against_scipy(edges_of, file, form, method, targets, networkit=False):
-    """Returns a function that compares Gradus, on one thread and on all, with SciPy's `method` and, if `networkit` is
-    set, with NetworKit. SciPy gets the graph as form(graph)."""
+    """Returns a function that measures a graph. It compares Gradus, on one thread and on all threads, with SciPy's
+    `method`. If `networkit` is set, it also compares Gradus with NetworKit. SciPy gets the graph as form(graph)."""
 
     def measure(options, folder, name, vertices):
         graph = Graph(vertices, edges_of(vertices))
@@ -282,7 +282,7 @@ def versions():
 
 
 def run(options, folder):
-    """Returns the results, and True if everything agrees."""
+    """Returns a pair: the results, and True if everything agrees."""
     results, problems = [], []
     for pattern, vertices, least, measure in LINES:
         size = max(least, int(vertices * options.scale))

@@ -7,8 +7,8 @@ extended XYZ, MDAnalysis as DCD and .gro. Requirements:
 * MDAnalysis' InterRDF uses float positions. For each edge, we count the pairs nearer than the edge minus the rounding
   error of MDAnalysis, and the pairs nearer than the edge plus this error. The count of MDAnalysis must be between
   these two counts.
-* g agrees with both programs. MDAnalysis divides by the density and the volume of the shell, as Gradus does.
-  ASE divides pairs within a kind by n^2 instead of n (n - 1), and the comparison corrects this.
+* g agrees with both programs. MDAnalysis divides by the density and the volume of the shell, as Gradus does. For pairs
+  within one kind, ASE divides by n^2, where n (n - 1) is correct. The comparison corrects for this.
 """
 
 import json
@@ -89,7 +89,8 @@ def ase_counts(frames, edges, first, second):
 
 
 def ase_g(frames, cutoff, first, second):
-    """Returns ASE's g over all frames. Corrects ASE's division by n^2 instead of n (n - 1) within a kind."""
+    """Returns ASE's g over all frames. For pairs within one kind, ASE divides by n^2, where n (n - 1) is correct. The
+    returned g is corrected for this."""
     import numpy
     from ase.data import atomic_numbers
     from ase.geometry.rdf import get_rdf
@@ -135,8 +136,8 @@ def mdanalysis(frames, cutoff, first, second):
 
 
 def other_formats(options, folder, frames, file, cutoff, name):
-    """Compares the counts of DCD and .gro files with the counts of the positions in memory. MDAnalysis writes these
-    files, and rounds the positions."""
+    """MDAnalysis writes the positions, rounded, to DCD and .gro files. Compares the counts of these files with the
+    counts of the positions in memory."""
     import MDAnalysis
     import numpy
     from ase.io import write

@@ -6,8 +6,8 @@
 Measures all numbers of GPUs on all inputs, in rounds of random order. The figure of a run is the median time of its
 iterations. The result of every run must equal, byte for byte, the result of one GPU; otherwise the measurement ends.
 In strong scaling, all numbers of GPUs have the same rows. In weak scaling, each GPU has the rows that it has in strong
-scaling on the most GPUs. The efficiency on G GPUs is the time of one GPU, times its rows, divided by the time on G
-GPUs, times the rows of each.
+scaling on the most GPUs. Let t(G) be the time on G GPUs, and r(G) the number of rows of each GPU. The efficiency on G
+GPUs is (t(1) / r(1)) / (t(G) / r(G)).
 
 Needs only Python: the program makes the points and the page of the result. The points of all inputs are in the folder
 at the same time, 24 GB at full scale.
@@ -69,7 +69,8 @@ class GpuScaling(Scaling):
                 self.jobs.append(Job(("weak", index), part, [self.points(f"weak-{index}-{gpus}", part)], gpus, 0))
 
     def curve(self, kind, index):
-        """Returns the points of a curve. Weak scaling ends with the job of strong scaling on the most GPUs."""
+        """Returns the points of a curve. The last point of weak scaling is the job of strong scaling on the most
+        GPUs."""
         jobs = [job for job in self.jobs if job.group[1] == index and (job.group[0] == kind or job.ranks == self.numbers[-1])]
         jobs.sort(key=lambda job: job.ranks)
         first, shape = jobs[0], jobs[-1].shape

@@ -3,13 +3,13 @@
 
     scaling.py --program build/gradus --sums build/measure_sums --json scaling.json --page scaling.html
 
-Measures all numbers of ranks on all inputs, in rounds of random order. A rank has one thread and a dedicated core. The
-result of every job must equal, byte for byte, the result of one process with a thread per core; otherwise the
-measurement ends. For comparison, also measures:
+Measures all numbers of ranks on all inputs, in rounds of random order. Each rank has one thread, which runs on a
+separate core. The result of every job must equal, byte for byte, the result of one process with a thread per core;
+otherwise the measurement ends. For comparison, also measures:
 
 * one process with as many threads as there are ranks;
 * as many independent processes as there are ranks, each with the rows of one rank;
-* the same points in many files and in one file;
+* fits of the same points from many files and from one file;
 * the sum of one iteration alone, among the same processes (measure_sums).
 
 The floor of a curve is the time that one rank needs for its share of the rows, plus the time of the sums alone. The
@@ -17,11 +17,11 @@ model is
 
     T(p) = (n/p) t_row + t_launch + 2 ceil(log2 p) alpha + 2 (p-1)/p bytes/B
 
-for one iteration of a fit of n rows on p ranks, where `bytes` is the length of the sum. alpha and B are fitted to
-the times of the sums alone, t_row and t_launch to the times of the fits. Cores that are busy at the same time are
-slower than a single busy core, and some are slower than others. Ranks wait for the slowest core. A second version of
-the model therefore uses the speed of the independent processes. The figures for many machines, with a rank on each,
-are predictions for a network with assumed properties.
+for one iteration of a fit of n rows on p ranks, where `bytes` is the length of the sum. alpha and B are fitted to the
+times of the sums alone, t_row and t_launch to the times of the fits. Cores that are busy at the same time are slower
+than a single busy core, and some are slower than others. Ranks wait for the slowest core. A second version of the model
+therefore uses the speed of the independent processes. The figures for many machines are predictions: each machine has
+one rank, and the properties of the network are assumed.
 
 Needs only Python: the program makes the points and the page of the result.
 """
@@ -46,17 +46,16 @@ ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 
 # Options that bind each rank to a core, if possible.
 BINDINGS = (["--bind-to", "core", "--map-by", "core"], ["--bind-to", "none"], ["--bind-to", "none", "--oversubscribe"])
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128)
-SUMS = (8, 128, 2048, 32768)  # numbers of words, in addition to those that the inputs need
+SUMS = (8, 128, 2048, 32768)  # numbers of words whose sums are timed; the sums that the inputs need are timed, too
 FILES = 16
 NODES = tuple(2**power for power in range(11))
-# The targets.
 TARGETS = {"ranks": 1.10, "weak": 0.90, "files": 1.02, "model": 0.15, "rule": 0.90}
-# The fields of a result that depend on where and how the result was computed.
+# Fields of a result that may differ between jobs: they state where and how the result was computed.
 OF_THE_RUN = ("variant", "command", "directory", "device", "gpus", "threads", "rechecked", "memory_bytes", "seconds", "resumed", "input")
 
 
 class Failed(Exception):
-    """A program has failed, or two results differ."""
+    """Raised if a program fails, or if two results differ."""
 
 
 class Shape:
@@ -65,8 +64,8 @@ class Shape:
 
     @property
     def words(self):
-        """Returns the number of words in the sum of an iteration: for each centroid, two words per column and a
-        count, plus a word of state."""
+        """Returns the number of words in the sum of an iteration. Each centroid has two words per column and a count.
+        In addition, there is one word of state."""
         return self.k * (2 * self.d + 1) + 1
 
     def of(self, rows):
@@ -92,8 +91,8 @@ class Job:
 
 
 def positive_least_squares(rows):
-    """Returns x >= 0 and y >= 0. Each row is (first, second, value). x and y minimize the sum of the squared relative
-    errors of first * x + second * y as an estimate of value."""
+    """Fits value = first * x + second * y to the rows (first, second, value). Returns x >= 0 and y >= 0 that minimize
+    the sum of the squared relative errors."""
     rows = [(first / value, second / value) for first, second, value in rows if value > 0]
     aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     a, b = (sum(row[i] for row in rows) for i in (0, 1))
@@ -170,7 +169,7 @@ class Scaling:
         return [self.points(f"{name}-{index}", shape, seed=index + 1) for index in range(count)]
 
     def joined(self, name, shape, files):
-        """Concatenates the rows of all files into one."""
+        """Concatenates the rows of all files, and writes them to one file."""
         descr = "<f4" if shape.dtype == "f32" else "<f8"
         text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape.n}, {shape.d}), }}"
         text += " " * (63 - (10 + len(text)) % 64) + "\n"
@@ -192,8 +191,8 @@ class Scaling:
         return job
 
     def measure_apart(self, job):
-        """Runs the processes concurrently. Returns a sample whose time of the fit is the time of the slowest process.
-        If the ranks of other jobs are bound to cores, binds each process to a core."""
+        """Runs the processes concurrently. Returns a sample with the time of the slowest process. If the ranks of other
+        jobs are bound to cores, binds each process to a core."""
         processors = sorted(os.sched_getaffinity(0))
         bound = "none" not in self.binding and job.ranks <= len(processors)
         outs = [self.folder / f"apart-{index}" for index in range(job.ranks)]
@@ -291,10 +290,10 @@ class Scaling:
             self.sums.setdefault((ranks, of_words["words"]), []).extend(of_words["seconds"])
 
     def measure_all(self):
-        """Runs rounds of all jobs in random order. Runs at least one round, and starts none that would exceed the
-        time limit."""
+        """Runs rounds of all jobs in random order. Always runs one round. Does not start another round that would
+        exceed the time limit."""
         turns = [("job", job) for job in self.jobs] + [("sums", ranks) for ranks in self.ranks if ranks > 1]
-        for job in self.jobs:  # a warm-up that is not measured: reads the files for the first time
+        for job in self.jobs:  # the first run of each job is not measured: it reads the files into the cache
             self.verified(job)
         chance = random.Random(1)
         start = time.monotonic()
@@ -332,7 +331,7 @@ class Scaling:
 
     def fit_model(self, jobs, link):
         """Fits the time per row and the time per iteration to jobs that differ only in the numbers of rows and ranks.
-        Returns both."""
+        Returns both times."""
         rows = []
         for job in jobs:
             sums = link_seconds(job.ranks, job.shape.words, link) if link and job.ranks > 1 else 0.0
@@ -346,7 +345,7 @@ class Scaling:
         return job.shape.iterations * (job.shape.n / job.ranks * model["seconds_per_row"] + model["seconds_per_iteration"] + sums)
 
     def apart(self, job):
-        """Returns the job whose independent processes have the same shares as the ranks of `job`."""
+        """Returns the job of independent processes in which each process has as many rows as a rank of `job`."""
         return next(other for other in self.jobs if other.apart and other.group[1:] == job.group and other.ranks == job.ranks)
 
     def curve(self, kind, title, jobs, model, link):
@@ -357,7 +356,7 @@ class Scaling:
             # The time that a single rank would need for as many rows as each rank of this job has.
             alone = jobs[0].median() * (job.shape.n / job.ranks / share_alone)
             modelled = self.model_seconds(job, model, link)
-            # A fit makes one sum more than it has iterations.
+            # A fit with i iterations makes i + 1 sums.
             sums = (job.shape.iterations + 1) * self.sum_seconds(job.ranks, job.shape.words)
             apart = self.apart(job).median()
             of_busy_cores = apart + (job.shape.iterations * link_seconds(job.ranks, job.shape.words, link) if job.ranks > 1 else 0.0)
@@ -383,13 +382,13 @@ class Scaling:
         wanted = TARGETS["rule"]
         row, launch = model["seconds_per_row"] / cores, model["seconds_per_iteration"]
         waits = link_seconds(ranks, shape.words, link)
-        # The efficiency is T(1) / (p T(p)). The single rank of T(1) has as many rows as the p ranks of T(p) together.
-        # This is the number of rows per rank for which the efficiency equals `wanted`.
+        # The efficiency is T(1) / (p T(p)), where T(1) is the time of one rank with all rows of the p ranks. The
+        # returned number of rows per rank makes the efficiency equal to `wanted`.
         return max(0, math.ceil((wanted * (launch + waits) - launch / ranks) / ((1 - wanted) * row)))
 
     def predicted(self, shape, model):
         """Predicts the time on many machines like this one. Each machine has one rank that uses all cores. The
-        network is assumed."""
+        properties of the network are assumptions."""
         network = {"latency_seconds": self.options.network_latency, "bytes_per_second": self.options.network_bandwidth}
         row, launch = model["seconds_per_row"] / self.most, model["seconds_per_iteration"]
 

@@ -1,6 +1,6 @@
-// Times only the sums over ranks that each iteration makes. bench/scaling/scaling.py uses this program to measure the
-// link. The arguments are numbers of words. For each number, the ranks repeat a sum of that many words. The first rank
-// prints, in JSON, how long each sum took on the slowest rank.
+// Times only the sums over ranks, which are a part of each iteration of a fit. bench/scaling/scaling.py uses this
+// program to measure the link. The arguments are numbers of words. For each number, the ranks repeat a sum of that many
+// words. The first rank prints, in JSON, how long each sum took on the slowest rank.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -31,7 +31,7 @@ Rows sound_rows(const Group& group) {
   return rows;
 }
 
-/// Returns the fastest row of each variant. Variants are in the order in which they were measured.
+/// Returns the fastest row of each variant. The rows are in the order in which the variants were measured.
 Rows best_rows(const Group& group) {
   Rows best;
   for (const Row* row : sound_rows(group)) {
@@ -87,8 +87,8 @@ void add_best_times(Page& page, const Rows& best) {
   page.chart(chart);
 }
 
-/// Plots time and speed-up over a setting. There is a line for each variant (and pinning) that was measured at several
-/// values of the setting.
+/// Plots time and speed-up over a setting. Each variant (and pinning) that was measured at several values of the
+/// setting has a line.
 void add_over(Page& page, const Rows& rows, const std::string& name, int Row::*setting, bool of_gpu) {
   std::set<int> values;
   std::vector<std::pair<std::string, Rows>> lines;
@@ -168,7 +168,7 @@ std::vector<std::string> shares_of(const Rows& rows) {
   return keys;
 }
 
-/// Shows the gain of each rung over the previous one, and the rung's share of each ceiling and of the roofline.
+/// Shows the speed-up of each rung over the previous rung, and the rung's share of each ceiling and of the roofline.
 /// According to the roofline model, a job takes at least the time to move its bytes at the measured bandwidth, and at
 /// least the time to compute its operations at the measured rate. The longer of the two times limits the job. The
 /// largest share of a ceiling is therefore the share of the roofline.
@@ -285,8 +285,8 @@ void add_rows(Page& page, const Group& group) {
   page.long_table(fmt::format("all {} rows", group.rows.size()), table);
 }
 
-/// Returns a name for the input: its label or, without one, the facts that distinguish it from the report's other
-/// inputs.
+/// Returns a name for the input: its label or, if it has none, the facts that distinguish it from the other inputs of
+/// the report.
 std::string input_name(const Report& report, const Group& group) {
   if (!group.label.empty()) return group.label;
   std::string name;
@@ -332,8 +332,8 @@ PageTable::Cell verdict_cell(std::string_view verdict) {
   return {std::string(verdict), tone};
 }
 
-/// Returns the published figures of the experiment. They come from the experiment's file, which may have more figures
-/// than an older result contains. If the file does not exist, they come from the result.
+/// Returns the published figures of the experiment. Reads them from the experiment's file, because an older result may
+/// lack some of them. If the file does not exist, takes them from the result.
 std::vector<bench::Published> published_of(const JsonValue& experiment) {
   const std::string name = experiment["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -389,8 +389,8 @@ void add_published(Page& page, const JsonValue& experiment, const Report& report
   page.table(table);
 }
 
-/// Judges the claims in the present file of the experiment. If this file is missing, returns the claims and verdicts
-/// that the result contains.
+/// Judges the claims that are now in the experiment's file. If the file is missing, returns the claims and verdicts
+/// from the result.
 nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
   const std::string name = file["experiment"]["name"].text();
   const std::vector<std::string> names = bench::experiment_names();
@@ -398,7 +398,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
     return file.has("claims") ? file["claims"].json() : nlohmann::ordered_json::array();
   const bench::Experiment experiment = bench::read_experiment(bench::find_experiment(name));
   const JsonValue machine = file["facts"]["machine"];
-  Report known = report;  // without inputs that the present file does not name; an older result may have such inputs
+  Report known = report;  // contains only inputs that the experiment's file still names; an older result may have more
   std::erase_if(known.groups, [&](const Group& group) { return !experiment.settings.contains(group.label); });
   nlohmann::ordered_json claims = nlohmann::ordered_json::array();
   for (const bench::Claim& claim : experiment.claims)
@@ -407,7 +407,7 @@ nlohmann::ordered_json claims_of(const JsonValue& file, const Report& report) {
   return claims;
 }
 
-/// Returns the text of a claim. If the result has no text, makes one from the claim's fields.
+/// Returns the text of a claim. If the result does not contain the text, makes it from the claim's fields.
 std::string claim_text(const JsonValue& claim) {
   if (claim.has("text")) return claim["text"].text();
   std::string text = claim["variant"].text() + " " + with_spaces(claim["claim"].text());
@@ -506,7 +506,7 @@ void add_measurement(Page& page, const bench::ResultFile& result) {
     add_claims(page,
                file.has("claims") && claims == file["claims"].json() ? file["claims"] : JsonValue(claims, result.path));
   }
-  const bool of_scaling = file.has("scaling");  // true if the inputs are one job with several numbers of ranks
+  const bool of_scaling = file.has("scaling");  // true if the inputs differ only in the number of ranks or GPUs
   if (of_scaling) add_scaling(page, file["scaling"]);
   else add_inputs(page, report);
   for (const Group& group : report.groups) {

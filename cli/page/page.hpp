@@ -1,5 +1,5 @@
-// A self-contained HTML page with text, tables and charts. The values of each chart are in a table, too. The page loads
-// nothing from elsewhere. Without JavaScript, it shows the tables instead of the charts.
+// A self-contained HTML page with text, tables and charts. The page also has a table with the values of each chart. The
+// page loads nothing from elsewhere. Without JavaScript, it shows the tables instead of the charts.
 //
 // Text may come from an untrusted file and never becomes markup.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace gradus::cli {
 
-/// The values of a line, or of the bars of one colour.
+/// The values of one line of a chart, or of all bars of one colour.
 struct Series {
   std::string name;
   std::vector<std::optional<double>> values{};  ///< one value for each place of the chart
@@ -33,11 +33,11 @@ struct Chart {
   };
   Kind kind = Kind::bars;
   std::string title;
-  std::string places_name{};          ///< meaning of the places: "threads"
-  std::string values_name;            ///< meaning and unit of the values: "median, ms"
+  std::string places_name{};          ///< meaning of the places, for example "threads"
+  std::string values_name;            ///< meaning and unit of the values, for example "median, ms"
   std::vector<std::string> places{};  ///< names of the places, in display order
   std::vector<Series> series{};
-  bool logarithmic = false;  ///< true if the scale of the values is logarithmic at first; a reader can change the scale
+  bool logarithmic = false;  ///< true: the scale of the values is logarithmic until the reader changes it
 };
 
 struct PageTable {
@@ -68,16 +68,16 @@ using PageFacts = std::vector<std::pair<std::string, std::string>>;
 class Page {
  public:
   explicit Page(std::string_view title);
-  /// Adds a heading. Level 1 is the title of the page, which the page already has.
+  /// Adds a heading. Level 1 is reserved for the title, which the page already has.
   void heading(int level, std::string_view text);
   void paragraph(std::string_view text);
   void faint(std::string_view text);
   void table(const PageTable& table);
-  /// Adds a table. If it is long, it is collapsed at first.
+  /// Adds a table. A long table is collapsed until the reader opens it.
   void long_table(std::string_view name, const PageTable& table);
   void facts(const PageFacts& facts);
   void chart(const Chart& chart);
-  /// Adds pictures side by side if there is room.
+  /// Adds pictures. They are side by side if there is room.
   void pictures(const std::vector<PagePicture>& pictures);
   std::string html() const;
 

@@ -10,12 +10,13 @@ namespace gradus::cli {
 /// on claims, and the conditions of the measurement. Throws InputError if the file lacks a field.
 void add_measurement(Page& page, const bench::ResultFile& result);
 
-/// Adds the "scaling" member of a result of bench/scaling/scaling.py: curves over numbers of ranks with their floors
-/// and the model, the targets, and the prediction for many machines. Of a result of bench/scaling/gpus.py, adds the
-/// curves over numbers of GPUs.
+/// Adds the "scaling" member of a result. For a result of bench/scaling/scaling.py: curves over the number of ranks,
+/// each with its floor, the model, the targets, and the prediction for many machines. For a result of
+/// bench/scaling/gpus.py: curves over the number of GPUs.
 void add_scaling(Page& page, const bench::JsonValue& scaling);
 
-/// Adds the summary of a job: the work, its time by parts, and charts of its lists of numbers.
+/// Adds the summary of a job: the work, the time of each part of the job, and charts of the lists of numbers in the
+/// summary.
 void add_summary(Page& page, const bench::JsonValue& summary);
 
 std::string with_spaces(std::string text);

@@ -38,7 +38,7 @@ std::vector<std::optional<double>> numbers_of(const nlohmann::ordered_json& list
   return numbers;
 }
 
-/// The x axis of a list of numbers: the centres of bins or, if the list has no bins, the index.
+/// The x axis of a list of numbers. It shows the centres of bins or, if there are no bins, the index.
 struct Places {
   std::string name;
   std::vector<std::string> labels;
@@ -65,7 +65,7 @@ void add_seconds(Page& page, const JsonValue& seconds) {
   if (!chart.places.empty()) page.chart(chart);
 }
 
-/// Lists of numbers by name, from a summary or its parts. Each list becomes a line of a chart.
+/// Lists of numbers by name, from a summary or its parts. Each chart shows the lists of one name as lines.
 using Lists = std::vector<std::pair<std::string, std::vector<Series>>>;
 
 void add_to(Lists& lists, const std::string& key, Series series) {
@@ -92,8 +92,8 @@ void add_lists(Page& page, const Lists& lists, const nlohmann::ordered_json& edg
   }
 }
 
-/// Returns true if the integers `key` of the rows ascend. Such integers, for example numbers of clusters or
-/// generations, identify the rows.
+/// Returns true if the member `key` of each row is an integer and if these integers ascend. Such integers, for example
+/// numbers of clusters or generations, identify the rows.
 bool counts_up(const JsonValue& list, const std::string& key) {
   std::int64_t last = -1;
   for (const JsonValue& row : list.elements()) {
@@ -188,7 +188,7 @@ void add_summary(Page& page, const JsonValue& summary) {
   const std::string problem = summary["problem"].text();
   std::string title = with_spaces(problem);
   if (summary.has("input") && summary["input"].json().is_string()) title += " of " + summary["input"].text();
-  summary["seconds"].members();  // throws if "seconds" is missing, which every summary has
+  summary["seconds"].members();  // every summary has "seconds"; this call throws if the member is missing
   page.heading(2, title);
   add_members(page, summary, "", summary.has("edges") ? summary["edges"].json() : nlohmann::ordered_json());
 }

@@ -3,10 +3,10 @@
 //
 // usage: lattice_speed POINTS REPEATS [VARIANT [THREADS]]
 //
-// Prints for each shape the median wall time of a call, the median CPU time with minimum and maximum, and the ratio of
-// this CPU time to the CPU time of the cube. Also prints the number of pairs in reach, and the time that the filter
-// alone would need for these pairs. That time follows from the filter's rate in a cube of 20,000 points (200,000 on a
-// GPU).
+// For each shape, prints the median wall time of a call, the median CPU time with minimum and maximum, and the ratio of
+// the median CPU time to the cube's median CPU time. Also prints the number of pairs in reach, and the time that the
+// filter alone would need for these pairs. This time is computed from the filter's rate in a cube of 20,000 points
+// (200,000 on a GPU).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -77,8 +77,8 @@ gradus::PairHistogramResult timed(Shape& shape, double bin_width, const gradus::
   return result;
 }
 
-/// Returns the best rate of the filter alone, in counted pairs per second. The rate is measured in a cube, with as many
-/// bins as in the comparison. The bins reach nearly half of the cube's side.
+/// Returns the best rate of the filter alone, in counted pairs per second. The rate is measured in a cube. The number
+/// of bins is the same as in the comparison. The bins reach nearly half of the cube's side.
 double filter_rate(gradus::Execution execution) {
   const bool on_gpu = execution.variant == "cuda_filter";
   const std::int64_t points = on_gpu ? 200'000 : 20'000;

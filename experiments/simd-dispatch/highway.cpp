@@ -1,4 +1,4 @@
-// One file for all instruction sets. Highway compiles it for each instruction set and selects one at run time.
+// One file for all instruction sets. Highway compiles it for each instruction set, and selects one version at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "highway.cpp"
 #include <hwy/foreach_target.h>

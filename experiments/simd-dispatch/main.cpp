@@ -1,4 +1,4 @@
-// Times the kernels alternately and checks that their labels agree.
+// Times the kernels and checks that their labels agree. The runs of the kernels alternate.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

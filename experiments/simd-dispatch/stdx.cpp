@@ -1,5 +1,5 @@
-// The build compiles this file once per instruction set, each time with another name of the function. main.cpp selects
-// a function at run time.
+// The build compiles this file once per instruction set, with a different function name each time. main.cpp selects a
+// function at run time.
 #include <experimental/simd>
 #include <limits>
 

@@ -1,4 +1,4 @@
-"""Times the reading of tables by Gradus, pandas and pyarrow, alternately, on the same cores.
+"""Compares how fast Gradus, pandas and pyarrow read tables. The libraries read in turn, on the same cores.
 
 usage: compare.py READ_TABLE FOLDER [REPEATS [MEBIBYTES]]
 
@@ -6,8 +6,8 @@ READ_TABLE is the program of read_table.cpp (target `read_table`). FOLDER holds 
 the CPUs with taskset: every library uses all CPUs that the process may use. pyarrow is skipped if it is not installed.
 
 Prints the size of each table and one row for each library. A row has the median rate in GB/s and the median ratio of
-the library's time to Gradus' time, each with minimum and maximum. Both are measured by wall clock and by CPU time,
-which other programs disturb less.
+the library's time to Gradus' time, each with minimum and maximum. Both are computed from wall times and from CPU times.
+CPU times depend less on other programs.
 """
 
 import os
@@ -36,7 +36,7 @@ CORES = len(os.sched_getaffinity(0))
 
 
 def make(name, line, header):
-    """Makes a table of about MEBIBYTES, repeating 20000 different lines."""
+    """Makes a table of about MEBIBYTES in which 20000 different lines repeat."""
     path = FOLDER / name
     if not path.exists():
         lines = "".join(line(row) for row in range(20000)).encode()

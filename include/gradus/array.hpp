@@ -33,7 +33,7 @@
 
 namespace gradus {
 
-/// The location of the memory behind a view.
+/// The location of the elements of a view: host memory or a GPU.
 struct MemoryPlace {
   enum class Kind : std::uint8_t { host, gpu };
   Kind kind = Kind::host;
@@ -46,7 +46,7 @@ struct MemoryPlace {
 };
 
 namespace detail {
-/// The properties of a view that check_view() checks.
+/// The properties of a view. check_view() checks them.
 struct ViewFacts {
   const void* data;
   std::int64_t rows;
@@ -78,8 +78,8 @@ inline constexpr bool is_matrix_view = false;
 template <class T>
 inline constexpr bool is_matrix_view<MatrixView<T>> = true;
 
-/// A contiguous range of host memory. Its elements remain valid after the expression that makes a view of the range.
-/// VectorView does not qualify, because it may refer to GPU memory.
+/// A contiguous range of host memory. Its elements remain valid after the full expression that makes a view of the
+/// range. A VectorView does not qualify, because it may refer to GPU memory.
 template <class Range>
 concept Lasting = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::ranges::borrowed_range<Range> && !is_vector_view<std::remove_cvref_t<Range>>;
@@ -150,8 +150,7 @@ class VectorView {
   /// that own their elements.
   template <detail::Lasting Range>
     requires(std::is_same_v<T, detail::ElementIn<Range>> || std::is_same_v<T, const detail::ElementIn<Range>>)
-  // The constraint excludes views, which use the copy and move constructors.
-  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
+  // The constraint excludes views: for views, the copy and move constructors are used.
   constexpr VectorView(Range&& elements)
       : VectorView(std::ranges::data(elements), static_cast<std::int64_t>(std::ranges::size(elements))) {}
 
@@ -189,8 +188,7 @@ class MatrixView {
     requires(!detail::is_matrix_view<std::remove_cvref_t<Source>> && requires(Source && source) {
       { view_of(std::forward<Source>(source)) } -> std::convertible_to<MatrixView>;
     })
-  // The constraint excludes views, which use the copy and move constructors.
-  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
+  // The constraint excludes views: for views, the copy and move constructors are used.
   constexpr MatrixView(Source&& source) : MatrixView(view_of(std::forward<Source>(source))) {}
 
   constexpr T* data() const { return data_; }

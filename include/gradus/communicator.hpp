@@ -30,8 +30,8 @@ class Communicator {
 
   virtual int rank() const = 0;  ///< 0 to size() - 1
   virtual int size() const = 0;
-  /// Returns the number of ranks on this rank's machine, including this rank. These ranks share the machine's CPU cores
-  /// and memory.
+  /// Returns the number of ranks on this rank's machine, including this rank. All of these ranks share the machine's
+  /// CPU cores and memory.
   virtual int neighbours() const = 0;
 
   /// Replaces each word by its sum over all ranks, modulo 2^64.
@@ -42,13 +42,14 @@ class Communicator {
   virtual void greatest(std::span<double> numbers) = 0;
   /// Copies the bytes of rank `root` to all ranks.
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  /// Concatenates the bytes `own` of all ranks, in rank order, and stores the result in `all` on every rank.
+  /// Concatenates the bytes `own` of all ranks, in rank order. Stores the result in `all` on every rank.
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
   /// Reports that this rank cannot continue. If an operation of another rank waits for this rank, now or later, that
   /// operation throws an error. An implementation that cannot make the operation throw ends the processes instead.
   virtual void give_up() noexcept = 0;
-  /// Returns true if this rank can find out that another rank has given up. Then no later operation succeeds.
+  /// Returns true if another rank has given up. Then no later operation succeeds. Returns false if this rank cannot
+  /// find out whether another rank has given up.
   virtual bool has_ended() const noexcept { return false; }
 
  private:

@@ -74,7 +74,7 @@ inline constexpr const char* cannot_write = "cannot_write";
 
 }  // namespace error_code
 
-/// A reference to an option in the message of an error.
+/// A reference to an option in an error message.
 struct OptionReference {
   enum class Value : unsigned char { none, flag, number, text };
 
@@ -133,7 +133,7 @@ GRADUS_EXPORT ErrorMessage flag(std::string_view name);
 
 /// The fields of an error, all of them optional.
 struct GRADUS_EXPORT ErrorFields {
-  ~ErrorFields();  // out of line like the members of ErrorMessage
+  ~ErrorFields();  // defined out of line, like the members of ErrorMessage
 
   std::string code = {};      ///< one of error_code
   std::string argument = {};  ///< name of a parameter or of a member of an options struct: "clusters"
@@ -167,8 +167,7 @@ class GRADUS_EXPORT Error : public std::runtime_error {
   std::string_view code() const noexcept;
   const ErrorFields& fields() const noexcept;
   const ErrorMessage& message() const noexcept;
-  /// Replaces the fields and updates what(). Code that catches an error and rethrows it can add fields with this
-  /// function.
+  /// Replaces the fields and updates what(). A caller that rethrows an error can add fields with this function.
   void set_fields(ErrorFields fields);
   /// Replaces the message and updates what().
   void set_message(ErrorMessage message);

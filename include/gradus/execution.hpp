@@ -16,8 +16,8 @@ namespace gradus {
 class Communicator;
 
 enum class Device : std::uint8_t {
-  /// The GPU that holds the data. If the data is in host memory, a GPU is used if one is present, if the job fits on
-  /// it, and if the job is large enough to run faster there. Otherwise the CPU is used.
+  /// Uses the GPU that holds the data. If the data is in host memory, uses a GPU if one is present, if the job fits on
+  /// it, and if the job is large enough to be faster there. Otherwise uses the CPU.
   automatic,
   cpu,
   gpu
@@ -77,9 +77,9 @@ struct Execution {
   Pinning pinning = Pinning::none;
   /// Threads per CUDA block; 0: the variant's choice. For CPU variants, only 0 is valid.
   int block_size = 0;
-  /// Limit of the host memory besides the input, in bytes; 0: all available memory.
+  /// Limit of the host memory that the job needs in addition to the input; in bytes; 0: all available memory.
   std::uint64_t memory_limit = 0;
-  /// Limit of the GPU memory besides input on the GPU, in bytes; 0: all free memory.
+  /// Limit of the GPU memory that the job needs in addition to the input on this GPU; in bytes; 0: all free memory.
   std::uint64_t gpu_memory_limit = 0;
   std::function<void(const Progress&)> progress = {};  ///< called only from the thread that made the call
   std::stop_token stop = {};  ///< a stop request makes the call throw InterruptedError within 0.5 s

@@ -17,8 +17,8 @@
 
 namespace gradus {
 
-/// A list of edges in any order (COO): edge e goes from vertex `from[e]` to vertex `to[e]`. If several edges connect
-/// the same two vertices in the same direction, the lightest one counts.
+/// A list of edges in any order (COO): edge e goes from vertex `from[e]` to vertex `to[e]`. If several edges go from
+/// the same vertex to the same other vertex, only the lightest one counts.
 template <class T>
 struct EdgeView {
   std::int64_t vertices = 0;
@@ -28,8 +28,8 @@ struct EdgeView {
 };
 
 /// Edges grouped by source vertex (CSR). Vertex v is the source of the edges e with starts[v] <= e < starts[v + 1].
-/// Edge e goes to targets[e]. The edges of one vertex may be in any order. If several of them go to the same target,
-/// the lightest one counts.
+/// Edge e goes to targets[e]. The edges of one vertex may be in any order. If several edges of a vertex go to the same
+/// target, only the lightest one counts.
 template <class T>
 struct CsrView {
   VectorView<const std::int64_t> starts = {};   ///< N + 1 numbers; the first is 0, and the last is the number of edges
@@ -42,8 +42,8 @@ struct CsrView {
 /// An error about certain vertices of a graph. what() shows their numbers, counted from 0.
 class GRADUS_EXPORT VertexError : public InputError {
  public:
-  /// The message consists of `before`, the vertices with `between` between them, a note that vertices are counted from
-  /// 0, and `after`.
+  /// The message consists of `before`, the vertices separated by `between`, a note that vertices are counted from 0,
+  /// and `after`.
   VertexError(const ErrorMessage& before, const std::vector<std::int32_t>& vertices, const std::string& between,
               const ErrorMessage& after, ErrorFields fields = {});
   ~VertexError() override;

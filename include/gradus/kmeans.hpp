@@ -63,7 +63,7 @@ enum class KMeansInit : std::uint8_t {
   kmeans_parallel,   ///< k-means|| (Bahmani et al. 2012): a few rounds of oversampling, then k-means++ on the sample
   random,            ///< k different rows, drawn uniformly, or in proportion to the weights if there are weights
   first,             ///< the first k rows
-  given              ///< KMeansMemory::initial_centroids
+  given              ///< the caller's centroids, in KMeansMemory::initial_centroids
 };
 template <>
 inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit>>(
@@ -75,8 +75,8 @@ inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit
 
 /// Treatment of a cluster that has no point of positive weight.
 enum class KMeansEmptyCluster : std::uint8_t {
-  /// Moves the cluster's centroid to the point that is farthest from the centroid to which the point is assigned (on
-  /// ties, to the lowest row), as in scikit-learn; see also KMeansFewerDistinct.
+  /// Moves the cluster's centroid to the point with the largest distance to its nearest centroid, as in scikit-learn.
+  /// On ties, chooses the lowest row. See also KMeansFewerDistinct.
   relocate,
   keep,  ///< keeps its centroid
   error  ///< throws gradus::Error
@@ -87,8 +87,8 @@ inline constexpr auto enum_names<KMeansEmptyCluster> =
                                                  {KMeansEmptyCluster::keep, "keep"},
                                                  {KMeansEmptyCluster::error, "error"}});
 
-/// Treatment of data with fewer distinct points of positive weight than clusters. -0 and 0 count as equal. With
-/// KMeansMetric::cosine, the points are compared after they are scaled to unit length.
+/// Treatment of data in which there are fewer distinct points than clusters. Only points of positive weight count. -0
+/// and 0 count as equal. With KMeansMetric::cosine, the points are compared after they are scaled to unit length.
 enum class KMeansFewerDistinct : std::uint8_t {
   error,  ///< throws InputError with the number of distinct points
   /// Completes the fit. If there are enough distinct points, the result is the same as with `error`. Let m be the
@@ -115,7 +115,7 @@ inline constexpr auto enum_names<KMeansFewerDistinct> = std::to_array<EnumName<K
 
 enum class KMeansMetric : std::uint8_t {
   euclidean,
-  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; if a row is zero, InputError is thrown
+  cosine  ///< spherical k-means: rows and centroids are scaled to unit length; a row of zeros causes InputError
 };
 template <>
 inline constexpr auto enum_names<KMeansMetric> =
@@ -143,8 +143,8 @@ struct KMeansCheckpoint {
   /// given centroids or options differ from the saved ones, throws InputError and leaves the file unchanged.
   /// As an exception, max_iterations may differ if the saved fit has not ended.
   bool resume = false;
-  /// If set, a checkpoint is written after the current iteration and the flag is cleared. A signal handler may set the
-  /// flag. May be null.
+  /// If this flag is set, a checkpoint is written after the current iteration, and the flag is cleared. A signal
+  /// handler may set the flag. The pointer may be null.
   std::atomic<bool>* request = nullptr;
   /// Receives messages for the user, such as the iteration from which a fit resumes, or a failed write. Called only
   /// from the thread that called kmeans(), and with several ranks only on rank 0.
@@ -154,10 +154,16 @@ struct KMeansCheckpoint {
 struct KMeansOptions {
   std::int64_t clusters = 8;
   KMeansInit init = KMeansInit::kmeans_plus_plus;
+  /// Number of rows from which the method chooses the first centroids, in each fit: 0 for all rows. They are drawn
+  /// without replacement by seed, fit and row number, so that they do not depend on threads, ranks and GPUs. A copy of
+  /// these rows is kept in memory for the choice. Throws UsageError for fewer rows than clusters. `first` and `given`
+  /// ignore it.
+  std::int64_t init_rows = 0;
   int restarts = 1;  ///< number of fits with different seeds; the one with the smallest inertia wins
   int max_iterations = 300;
   /// Stops when the sum of the centroids' squared movements is at most tolerance times the mean variance of the columns
-  /// (scikit-learn's definition, computed from exact sums). 0 disables this rule. "No label changed" always stops.
+  /// (scikit-learn's definition, computed from exact sums). 0 disables this rule. In any case, the fit stops when no
+  /// label changes.
   double tolerance = 1e-4;
   /// Stops when at most this fraction of the points changed labels. 0 disables the rule.
   double changed_fraction = 0.0;
@@ -261,8 +267,8 @@ KMeansModel<T> kmeans_model(const KMeansResult<T>&& fit) = delete;
 
 template <class T>
 struct KMeansInitialCentroids {
-  /// clusters x d. With KMeansMetric::cosine, each has unit length. With KMeansOptions::standardize, they are in the
-  /// units of the data.
+  /// clusters x d. With KMeansMetric::cosine, each centroid has unit length. With KMeansOptions::standardize, the
+  /// centroids are in the units of the data.
   Matrix<T> centroids;
   std::vector<std::int64_t> rows;  ///< number of the row that was chosen for each centroid; empty for KMeansInit::given
   RunReport report;
@@ -274,7 +280,7 @@ struct KMeansPrediction {
   RunReport report;             ///< `rechecked` covers all assignments
 };
 
-/// The sizes that determine the memory of a fit, in addition to KMeansOptions.
+/// The size of a fit. Together with KMeansOptions, it determines the memory that the fit needs.
 struct KMeansShape {
   std::int64_t points = 0;
   std::int64_t dimensions = 0;
@@ -367,8 +373,8 @@ KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points
   return detail::kmeans_predict<ElementOf<Points>>(view_of(centroids), view_of(points), metric, execution);
 }
 
-/// Overload that writes the n labels to the caller's memory, in host memory or on the GPU that runs the job. Throws
-/// UsageError if the number of labels is not n, or if `labels` overlaps points or centroids.
+/// Overload that writes the n labels to the caller's memory. `labels` is in host memory or on the GPU that runs the
+/// job. Throws UsageError if the number of labels is not n, or if `labels` overlaps points or centroids.
 template <RowsOf<float, double> Centroids, RowsOf<ElementOf<Centroids>> Points>
 KMeansPrediction kmeans_predict(const Centroids& centroids, const Points& points, VectorView<std::int32_t> labels,
                                 KMeansMetric metric = KMeansMetric::euclidean, const Execution& execution = {}) {
@@ -394,9 +400,9 @@ Matrix<ElementOf<Points>> kmeans_transform(const Centroids& centroids, const Poi
 }
 
 /// Overload that writes the n x k distances to the caller's memory. The job runs on a GPU if the points are on a GPU or
-/// if Execution::device requests a GPU. Otherwise it runs on the CPU, because the result is in host memory. `distances`
-/// is in host memory. If the job runs on a GPU, `distances` may be on that GPU instead. kmeans_transform() has no
-/// variants, so Execution::variant is ignored, and the report names no variant.
+/// if Execution::device requests a GPU, otherwise on the CPU. `distances` is in host memory or, if the job runs on a
+/// GPU, on that GPU. kmeans_transform() has no variants, so Execution::variant is ignored, and the report names no
+/// variant.
 ///
 /// Throws UsageError if the shape is not n x k or if `distances` overlaps points or centroids. Throws OutOfMemoryError
 /// if Execution::memory_limit does not suffice for temporary memory.

@@ -1,10 +1,10 @@
 /// k-means over points that arrive in batches: from files larger than memory, from generators, from other processes.
 ///
 /// A KMeansBatches object holds centroids and exact sums over the points of each cluster. add() assigns the points of a
-/// batch to the centroids and adds them to the sums. Because the sums are exact, the means depend neither on the order
-/// nor on the size of the batches, nor on the number of threads, nor on how batches are distributed over objects that
-/// merge() combines. After one pass over all points, move() gives the bits of one iteration of kmeans() over the same
-/// points (with KMeansEmptyCluster::keep).
+/// batch to the centroids and adds the points to the sums. Because the sums are exact, the means depend neither on the
+/// order nor on the size of the batches, nor on the number of threads, nor on how batches are distributed over objects
+/// that merge() combines. After one pass over all points, move() gives the bits of one iteration of kmeans() over the
+/// same points (with KMeansEmptyCluster::keep).
 ///
 ///   KMeansBatches<float> batches(first_centroids);
 ///   for (int iteration = 0; iteration < 20; ++iteration) {
@@ -50,9 +50,9 @@ class GRADUS_EXPORT KMeansBatches {
   KMeansBatches& operator=(KMeansBatches&&) noexcept;
   ~KMeansBatches();
 
-  /// Assigns the rows of `points` to the present centroids, adds them to the sums, and returns the labels like
-  /// kmeans_predict(). A batch without rows changes nothing. `memory` may hold weights and memory for the labels, in
-  /// host memory. The assignment runs on the requested device, the sums on the CPU.
+  /// Assigns the rows of `points` to the present centroids, adds the rows to the sums, and returns the labels as
+  /// kmeans_predict() does. A batch without rows changes nothing. `memory` may hold weights and memory for the labels,
+  /// in host memory. The assignment runs on the requested device. The sums are computed on the CPU.
   ///
   /// Throws the errors of kmeans_predict(), and UnsupportedError for points on a GPU or a request with several ranks
   /// (merge() combines the sums of several processes). After such an error the object is unchanged.
@@ -70,8 +70,9 @@ class GRADUS_EXPORT KMeansBatches {
 
   /// Forgets all points: the sums, counts and the inertia become zero. The centroids stay.
   void forget();
-  /// Forgets the points of one cluster, and moves its centroid to `centroid`, d coordinates. The inertia keeps them.
-  /// Throws UsageError for a cluster out of range, and InputError for a centroid that kmeans() would refuse.
+  /// Forgets the points of one cluster, and moves its centroid to `centroid`, d coordinates. The inertia still includes
+  /// the forgotten points. Throws UsageError for a cluster out of range, and InputError for a centroid that kmeans()
+  /// would refuse.
   void replace(std::int64_t cluster, VectorView<const T> centroid);
 
   /// Returns the present centroids, which stay valid until the next call that moves them.
@@ -81,12 +82,13 @@ class GRADUS_EXPORT KMeansBatches {
   const std::vector<std::int64_t>& counts() const;
   /// Returns the total weight of each cluster, rounded once. Without weights, each point has weight 1.
   std::vector<double> weights() const;
-  /// Returns the inertia of all points that were added since forget(), each with respect to the centroids of that time,
-  /// rounded once to double and defined as for a fit. Throws InputError if it exceeds the range of double.
+  /// Returns the inertia of all points that were added since forget(), rounded once to double and defined as for a fit.
+  /// Each batch counts with the centroids at the time of its add(). Throws InputError if the inertia exceeds the range
+  /// of double.
   double inertia() const;
 
   /// Returns the whole object as the bytes of a .npz file: to continue later, or to merge() the sums in another
-  /// process. Takes the memory of the sums twice. Throws Error beyond 4 GiB.
+  /// process. Needs twice the memory of the sums. Throws Error if the file would exceed 4 GiB.
   std::vector<std::byte> save() const;
   /// Returns an object equal to the saved one. Throws InputError if the bytes are damaged or belong to another element
   /// type.

@@ -19,9 +19,10 @@ namespace gradus {
 /// cosine similarity.
 struct KMeansCriteria {
   /// Mean of (b - a) / max(a, b) over the points, in [-1, 1]; greater is better. For each point, a is the mean distance
-  /// to the other points of its cluster, and b is the smallest mean distance to the points of another cluster. The term
-  /// of a point is 0 if the point is alone in its cluster, or if a = b = 0. There is no silhouette if the sample (see
-  /// KMeansCriteriaOptions) has fewer than two clusters, or no cluster with two points.
+  /// to the other points of its cluster. For each other cluster, there is a mean distance to its points; b is the
+  /// smallest of these means. The term of a point is 0 if the point is alone in its cluster, or if a = b = 0. There is
+  /// no silhouette if the sample (see KMeansCriteriaOptions) has fewer than two clusters, or no cluster with two
+  /// points.
   std::optional<double> silhouette;
   /// The Calinski-Harabasz index (B / (k - 1)) / (W / (n - k)) for n points and k non-empty clusters; greater is
   /// better. W is the sum of the squared distances between each point and the mean of its cluster. B is the sum, over

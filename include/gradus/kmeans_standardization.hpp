@@ -1,6 +1,6 @@
-/// Standardization: scales each column of a matrix to mean 0 and variance 1. KMeansOptions::standardize does so before
-/// a fit. The functions of this header standardize without a fit, like scikit-learn's StandardScaler. Unlike
-/// StandardScaler, they compute exact sums.
+/// Standardization: scales each column of a matrix to mean 0 and variance 1. KMeansOptions::standardize standardizes
+/// before a fit. The functions of this header standardize without a fit. They correspond to scikit-learn's
+/// StandardScaler, but compute exact sums.
 ///
 /// Canonical result, the same bits on any number of threads and ranks:
 ///

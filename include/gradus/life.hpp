@@ -100,7 +100,8 @@ class LifeGrid {
   struct Uninitialised {};
 
   LifeGrid() = default;
-  /// Makes a grid of dead cells. Throws OutOfMemoryError if the sizes are negative, overflow or do not fit in memory.
+  /// Makes a grid of dead cells. Throws OutOfMemoryError if the sizes are negative, if they overflow, or if the grid
+  /// does not fit in memory.
   LifeGrid(std::int64_t height, std::int64_t width) : LifeGrid(height, width, Uninitialised{}) {
     for (std::uint64_t& word : words_) word = 0;
   }
@@ -143,12 +144,12 @@ class LifeGrid {
   Buffer<std::uint64_t> words_;
 };
 
-/// The plane as a quadtree without duplicate nodes, as in the Macrocell file format.
-/// nodes[0] is the empty node. A leaf has level 3 and holds 8 x 8 cells, bit 8 * row + column. Any other node holds the
-/// indices of its four quarters: north-west, north-east, south-west, south-east. The index 0 stands for an empty
-/// quarter. Every other quarter precedes the node in the list and is one level lower. The root has cells at the
-/// coordinates -2^(level-1) to 2^(level-1) - 1 in both directions, relative to the point (`left`, `top`) of the pattern
-/// or result. x grows to the right, y downwards.
+/// The plane as a quadtree without duplicate nodes, as in the Macrocell file format. nodes[0] is the empty node. A leaf
+/// has level 3 and holds 8 x 8 cells, bit 8 * row + column. Any other node holds the indices of its four quarters:
+/// north-west, north-east, south-west, south-east. The index 0 stands for an empty quarter. Every other quarter
+/// precedes the node in the list and is one level lower. The cells of the root have the coordinates -2^(level-1) to
+/// 2^(level-1) - 1 in both directions, relative to the point (`left`, `top`) of the pattern or result. x grows to the
+/// right, y downwards.
 struct LifeTree {
   struct Node {
     std::int32_t level = 0;
@@ -159,7 +160,7 @@ struct LifeTree {
   std::uint32_t root = 0;
 };
 
-/// A 128-bit number of live cells.
+/// A number of live cells, with 128 bits.
 struct LifePopulation {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -176,7 +177,7 @@ struct LifeRectangle {
 /// The contents of a pattern file.
 struct LifePattern {
   std::optional<LifeRule> rule;          ///< set if the file names a rule
-  std::optional<LifeBoundary> boundary;  ///< set if the file names a topology, whose size `width` and `height` state
+  std::optional<LifeBoundary> boundary;  ///< set if the file names a topology; `width` and `height` are its size
   std::int64_t width = 0;
   std::int64_t height = 0;
   /// The position of the first cell of `cells`, or of the centre of `tree`.
@@ -204,7 +205,7 @@ struct LifeOptions {
   bool until_stable = false;
 };
 
-/// Memory for results. For an empty view, the call allocates host memory.
+/// Memory for results. If a view is empty, the call allocates host memory for this result.
 struct LifeMemory {
   /// As large as the grid; may be the memory of the input. Must be empty on `plane`.
   LifeGridSpan cells = {};
@@ -221,19 +222,19 @@ struct LifeCycle {
 struct LifeResult {
   LifeGrid cells;           ///< empty if the caller gave memory, or if `tree` is set
   std::int64_t left = 0;    ///< column of the first cell of `cells`, or of the centre of `tree`
-  std::int64_t top = 0;     ///< row of the cell or centre whose column is `left`
+  std::int64_t top = 0;     ///< row of the first cell of `cells`, or of the centre of `tree`
   bool background = false;  ///< true if all cells outside of `cells` are alive; `cells` then marks the dead cells
   /// Set if the variant works on trees and the rectangle of live cells is too large for a grid.
   std::optional<LifeTree> tree;
   LifePopulation population;          ///< number of live cells; if `background` is true: number of dead cells
   std::int64_t generations = 0;       ///< number of computed generations: N, or fewer if `until_stable` found a cycle
   std::vector<std::uint64_t> hashes;  ///< hashes of generations 0 to `generations`; empty unless requested
-  std::optional<LifeCycle> cycle;     ///< found by `until_stable` before the limit
+  std::optional<LifeCycle> cycle;     ///< the cycle that `until_stable` found, if any
   RunReport report;
 };
 
-/// The sizes that determine the memory of a job, in addition to LifeOptions. On `plane`, height and width are the size
-/// of the largest rectangle of live cells.
+/// The size of a job. Together with LifeOptions, it determines the memory that the job needs. On `plane`, height and
+/// width are the size of the largest rectangle of live cells.
 struct LifeShape {
   std::int64_t height = 0;
   std::int64_t width = 0;

@@ -52,7 +52,7 @@
 
 namespace gradus {
 
-/// A matrix, or a batch of matrices, with any strides: element (i, j) of matrix p is data[p * batch_stride + i *
+/// A matrix, or a batch of matrices, with any strides. Element (i, j) of matrix p is data[p * batch_stride + i *
 /// row_stride + j * column_stride]. A column-major (Fortran) matrix has row_stride 1. A batch that repeats one matrix
 /// has batch_stride 0. Strides of inputs may be 0 or negative.
 template <class T>
@@ -139,7 +139,7 @@ template <class Source>
 concept MatmulOperand = detail::is_float_or_double<detail::MatmulElement<Source>>;
 
 enum class MatmulAccuracy : std::uint8_t {
-  automatic,  ///< the accuracy of the variant that Execution::variant names; `strict` if it is empty
+  automatic,  ///< the accuracy of the named variant; `strict` if the call names no variant
   strict,     ///< the canonical result
   split,      ///< permits the error of three tensor-core passes
   fast        ///< permits the error of one tensor-core pass: few correct digits
@@ -180,7 +180,7 @@ struct MatmulResult {
   RunReport report;
 };
 
-/// The sizes that determine the memory of a job.
+/// The size of a job, which determines the memory that the job needs.
 struct MatmulShape {
   std::int64_t rows = 0;     ///< m: rows of A and C
   std::int64_t columns = 0;  ///< n: columns of B and C

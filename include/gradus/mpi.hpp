@@ -20,7 +20,7 @@
 namespace gradus {
 
 namespace detail {
-// `comm` is the address of an MPI_Comm, whose size is `bytes`.
+// `comm` is the address of an MPI_Comm. `bytes` is the size of an MPI_Comm in bytes.
 GRADUS_EXPORT std::unique_ptr<Communicator> mpi_communicator(const void* comm, std::size_t bytes);
 }  // namespace detail
 

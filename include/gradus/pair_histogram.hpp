@@ -92,8 +92,8 @@ struct PairHistogramBins {
 
 struct PairHistogramOptions {
   PairHistogramBins bins = {};
-  /// The lengths of a periodic box in all d columns. In three dimensions, it may instead be the nine components of the
-  /// vectors a, b, c of a triclinic cell. The cell may have any orientation, and the vectors may be any basis of the
+  /// The lengths of a periodic box in all d columns. In three dimensions, a triclinic cell is also possible: the nine
+  /// components of its vectors a, b, c. The cell may have any orientation, and the vectors may be any basis of the
   /// lattice. Each vector has a length from 2^-150 to 2^150, and the volume is at least 2^-20 of the product of the
   /// lengths. Empty: open space.
   ///
@@ -113,11 +113,11 @@ struct PairHistogramOptions {
   bool fold = false;
 };
 
-/// Optional inputs besides the points.
+/// Optional inputs, in addition to the points.
 template <class T>
 struct PairHistogramMemory {
-  /// If this matrix (m x d) is not empty, pairs of a point and a row of the matrix are counted, otherwise pairs of
-  /// points.
+  /// If this matrix (m x d) is not empty, the call counts pairs of a point and a row of the matrix. If it is empty, the
+  /// call counts pairs of two points.
   MatrixView<const T> others = {};
   VectorView<const T> weights = {};  ///< one weight per point, or empty
   /// One weight per row of `others`; must be given if `weights` and `others` are both given, otherwise empty.
@@ -138,7 +138,7 @@ struct PairHistogramResult {
   RunReport report;  ///< `rechecked` is the share of all pairs that a filter left to the canonical rule
 };
 
-/// The sizes that determine the memory of a job, in addition to PairHistogramOptions.
+/// The size of a job. Together with PairHistogramOptions, it determines the memory that the job needs.
 struct PairHistogramShape {
   std::int64_t points = 0;
   std::int64_t others = 0;  ///< number of rows of `others`; 0: pairs of points are counted
@@ -198,21 +198,22 @@ GRADUS_EXPORT MemoryEstimate pair_histogram_memory(const PairHistogramShape& sha
 /// cell. Returns all other bins unchanged. Throws UsageError if there is neither a cutoff nor a box, or if there would
 /// be too many bins.
 GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std::vector<double>& box);
-/// Overload for the box of the options. Only the directions in which the box repeats count.
+/// Overload for the box of the options. Ignores the directions in which the box does not repeat.
 GRADUS_EXPORT PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& options);
 
 /// Returns the length, area or volume that `box` encloses in the columns `dimensions` (see PairHistogramOptions).
 /// Throws UsageError if the box is empty, invalid, or open in one of these columns.
 GRADUS_EXPORT double pair_histogram_volume(const std::vector<double>& box, const std::string& periodic = "xyz",
                                            const std::string& dimensions = {});
-/// Returns true if the options have a box that repeats in all measured columns.
+/// Returns true if the options have a box and if the box repeats in all measured columns.
 GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options);
 
 /// Derived quantities of physics, one value per bin.
 struct PairHistogramRadialDistribution {
-  std::vector<double> g;             ///< number of pairs in the bin, divided by their number in a uniform distribution
-  std::vector<double> density;       ///< number of others per unit volume in the shell around a point
-  std::vector<double> coordination;  ///< number of others per point, from the first edge to the upper edge of the bin
+  std::vector<double> g;        ///< number of pairs in the bin, divided by the number in a uniform distribution
+  std::vector<double> density;  ///< number of other points per unit volume, in the shell around a point
+  /// number of other points around a point, from the first edge to the bin's upper edge
+  std::vector<double> coordination;
 };
 
 /// Returns the radial distribution of a histogram, or of the sum of the histograms of `frames` frames. `points` and

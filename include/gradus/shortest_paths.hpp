@@ -1,10 +1,10 @@
 /// All-pairs shortest paths: the length of the shortest route between every pair of vertices of a graph, and the route.
 ///
 /// The graph is a matrix of weights, in which weights(v, w) is the length of the edge from v to w, or a list of edges
-/// (graph.hpp). Both give the same results. Lengths may be negative. An edge may also have the length 0 or the smallest
-/// denormal; -0 means 0. "No edge" is the largest value of an integer type, +inf for floating-point types, and also
-/// ShortestPathsOptions::no_edge. An element on the diagonal is an edge from a vertex to itself, which matters only if
-/// it is negative.
+/// (graph.hpp). A matrix and a list of the same edges give the same results. Lengths may be negative. An edge may also
+/// have the length 0 or the smallest denormal; -0 means 0. "No edge" is the largest value of an integer type, +inf for
+/// floating-point types, and also ShortestPathsOptions::no_edge. An element on the diagonal is an edge from a vertex to
+/// itself, which matters only if it is negative.
 ///
 /// Canonical result:
 ///
@@ -79,12 +79,13 @@ struct ShortestPathsResult {
 /// One route.
 template <class T>
 struct ShortestRoute {
-  std::vector<std::int32_t> vertices;  ///< from the first to the last, both included; empty if there is no route
-  T distance = 0;                      ///< "no edge" if there is no route
+  /// from the start of the route to its end, both included; empty if there is no route
+  std::vector<std::int32_t> vertices;
+  T distance = 0;  ///< "no edge" if there is no route
   RunReport report;
 };
 
-/// The sizes that determine the memory of a job, in addition to ShortestPathsOptions.
+/// The size of a job. Together with ShortestPathsOptions, it determines the memory that the job needs.
 struct ShortestPathsShape {
   std::int64_t vertices = 0;
   std::int64_t edges = -1;  ///< number of listed edges; -1: the input is a matrix of weights
@@ -124,8 +125,8 @@ concept Weight =
 
 }  // namespace detail
 
-/// Computes the shortest paths between all vertices of a graph given by its weights (N x N, N >= 0), whose elements are
-/// std::int32_t, std::int64_t, float or double.
+/// Computes the shortest paths between all vertices of a graph. `weights` is the N x N matrix of edge lengths (N >= 0).
+/// Its elements are std::int32_t, std::int64_t, float or double.
 ///
 /// Weights on a GPU are used in place, after the work on Execution::stream. They are copied to host memory only in
 /// three cases: if predecessors are requested for floating-point weights, if a negative cycle must be identified, and

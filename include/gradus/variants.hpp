@@ -44,7 +44,7 @@ struct VariantRow {
 GRADUS_EXPORT std::vector<std::string_view> problems();
 
 /// Returns the ladder of a problem, from the first idea to the last. Hyphens and underscores in the name are
-/// interchangeable. Detects GPUs. Throws UsageError with the nearest name if there is no such problem.
+/// interchangeable. Detects GPUs. If there is no such problem, throws a UsageError that suggests the most similar name.
 GRADUS_EXPORT std::vector<VariantRow> variants(std::string_view problem);
 
 }  // namespace gradus

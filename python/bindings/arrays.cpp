@@ -1,5 +1,5 @@
-// Helpers for gradus._gpu and gradus._numbers: array metadata that DLPack's Python methods do not expose, GPU copies
-// and the search for elements that a type cannot represent.
+// Helpers for gradus._gpu and gradus._numbers: return metadata of arrays that DLPack's Python methods do not expose,
+// copy GPU memory, and search for elements that a type cannot represent.
 #include "python/bindings/arrays.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -44,7 +44,7 @@ Fields facts_of(const Input& array) {
                         array.device_id());
 }
 
-/// Returns the number of elements before the first element that `To` cannot represent exactly, in C order from `data`.
+/// Counts elements in C order. Stops at the first element that `To` does not represent exactly.
 template <class To, class From>
 std::int64_t count_exact(const From* data, const Input& array, std::size_t dimension) {
   if (dimension == array.ndim()) return core::is_exact_in<To>(*data) ? 1 : 0;

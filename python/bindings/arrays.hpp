@@ -77,7 +77,7 @@ auto with_element_of(const Input& array, Run run) {
   throw UsageError(about("points") + "the elements are neither float32 nor float64");
 }
 
-/// Returns a NumPy array that owns `owner`; `data` returns the address of its elements.
+/// Returns a NumPy array that keeps `owner` alive. The function `data` returns the address of the elements.
 template <class Owner, class T>
 nb::object owning(Owner owner, T* (*data)(Owner&), std::initializer_list<std::size_t> shape) {
   auto* kept = new Owner(std::move(owner));

@@ -16,7 +16,7 @@ namespace {
 
 /// Formats an option as a Python argument, such as empty="keep".
 std::string spelled(const OptionReference& option) {
-  // Takes the name behind the last colon. If there is no colon, rfind() returns npos, and npos + 1 is 0.
+  // Takes the name after the last colon. If there is no colon, rfind() returns npos, and npos + 1 is 0.
   const std::string_view member = std::string_view(option.name).substr(option.name.rfind(':') + 1);
   const std::string name(name_of_argument(member));
   switch (option.kind) {

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -49,7 +51,8 @@ void set_device(Execution& execution, const std::string& text) {
                    did_you_mean(text, names));
 }
 
-/// Converts a number to int. If the number is too large, throws UsageError. If it is too small, returns the least int.
+/// Converts a number to int. Throws UsageError for a number that is too large. Replaces a number that is too small by
+/// the least int.
 int narrow(const char* name, std::int64_t number) {
   constexpr int most = std::numeric_limits<int>::max();
   if (number > most)
@@ -111,6 +114,7 @@ Request make_request(const std::string& device, const std::optional<GpuChoice>& 
   Request request;
   Execution& execution = request.execution;
   set_device(execution, device);
+  request.names_gpu = device.find(':') != std::string::npos;
   set_gpus(request, gpus, device);
   execution.variant = std::move(variant).value_or("");
   if (threads && *threads < 1)
@@ -136,6 +140,44 @@ Fields own_rows(std::int64_t rows, const Request& request) {
   return nb::make_tuple(own.first, own.rows);
 }
 
+/// Connects this process with the others that a launcher has started. Returns (address of the communicator, rank,
+/// number of ranks, GPU of this rank), or None if this is the only process.
+std::optional<Fields> join_launch() {
+  execution::LaunchedProcess* process = nullptr;
+  {
+    const nb::gil_scoped_release release;
+    process = launched_process();
+  }
+  if (process == nullptr) return {};
+  Communicator& communicator = process->communicator();
+  return Fields(nb::make_tuple(reinterpret_cast<std::uint64_t>(&communicator), communicator.rank(), communicator.size(),
+                               process->gpu()));
+}
+
+/// Returns the bytes of all ranks of the launch, which may have different lengths.
+nb::typed<nb::list, nb::bytes> gather_in_launch(const nb::bytes& own) {
+  const std::span<const std::byte> text(reinterpret_cast<const std::byte*>(own.c_str()), own.size());
+  std::vector<std::vector<std::byte>> all;
+  {
+    const nb::gil_scoped_release release;
+    Communicator& communicator = launched_process()->communicator();
+    const std::uint64_t length = text.size();
+    std::vector<std::uint64_t> lengths(static_cast<std::size_t>(communicator.size()));
+    communicator.gather(std::as_bytes(std::span(&length, 1)), std::as_writable_bytes(std::span(lengths)));
+    const std::size_t longest = std::ranges::max(lengths);
+    std::vector<std::byte> padded(text.begin(), text.end());
+    padded.resize(longest);
+    std::vector<std::byte> texts(longest * lengths.size());
+    communicator.gather(padded, texts);
+    for (std::size_t rank = 0; rank < lengths.size(); ++rank)
+      all.emplace_back(texts.begin() + static_cast<std::ptrdiff_t>(rank * longest),
+                       texts.begin() + static_cast<std::ptrdiff_t>(rank * longest + lengths[rank]));
+  }
+  nb::typed<nb::list, nb::bytes> list;
+  for (const std::vector<std::byte>& one : all) list.append(nb::bytes(one.data(), one.size()));
+  return list;
+}
+
 }  // namespace
 
 Job::Job(const Request& request)
@@ -148,7 +190,7 @@ Job::Job(const Request& request)
 
 // Runs inside the job's loops and must not throw. If a Python exception occurs, stores it and requests a stop.
 void Job::poll(const Progress& progress) {
-  // The last report is never left out, so that a progress bar reaches its end.
+  // The last report is always made, so that a progress bar reaches its end.
   const bool is_last = progress.done == progress.total && !progress_.is_none();
   if (raised_ || (!is_last && Clock::now() < next_)) return;
   const nb::gil_scoped_acquire acquire;
@@ -185,6 +227,12 @@ void bind_execution(nb::module_& module) {
           nb::arg("block_size").none(), nb::arg("memory_limit").none(), nb::arg("stream").none(),
           nb::arg("progress").none(), nb::arg("gpus").none() = nb::none())
       .def_rw("only_checks", &Request::only_checks)
+      .def(
+          "use_gpu",
+          [](Request& request, int gpu) {
+            if (!request.names_gpu) request.execution.gpu = gpu;
+          },
+          nb::arg("gpu"))
       .def_prop_ro("gpus", [](const Request& request) { return request.execution.gpus; })
       .def(
           "set_variant_option",
@@ -197,12 +245,14 @@ void bind_execution(nb::module_& module) {
           [](const Request& request) {
             return std::optional(reinterpret_cast<std::uint64_t>(request.execution.communicator));
           },
-          // The address that gradus_mpi_open() returned.
+          // The address that gradus_mpi_open() or join_launch() returned.
           [](Request& request, std::optional<std::uint64_t> address) {
             request.execution.communicator = reinterpret_cast<Communicator*>(address.value_or(0));
           },
           nb::for_setter(nb::arg("address").none()));
   module.def("rows_of_rank", &own_rows, nb::arg("rows"), nb::arg("request"));
+  module.def("join_launch", &join_launch);
+  module.def("gather_in_launch", &gather_in_launch, nb::arg("own"));
   module.def("has_lost_threads", &has_lost_threads);
   module.def("seconds_in_library", [] { return seconds_in_library; });
 }

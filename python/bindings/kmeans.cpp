@@ -104,8 +104,7 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
   });
 }
 
-/// If `distances` is empty, returns (distances, None). Otherwise writes the distances to `distances` and returns (None,
-/// report).
+/// If `distances` is given, writes the distances to it and returns (None, report). Otherwise returns (distances, None).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
                  const Request& request) {

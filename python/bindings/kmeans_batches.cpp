@@ -50,7 +50,7 @@ class Batches {
           return KMeansBatches<T>(matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric));
         })) {}
 
-  /// Restores what save() returned. `element` is the name of the element type, as NumPy spells it.
+  /// Restores an object from the bytes that save() returned. `element` is NumPy's name of the element type.
   Batches(const nb::bytes& saved, const std::string& element)
       : batches_([&]() -> Either {
           const std::span bytes(static_cast<const std::byte*>(saved.data()), saved.size());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/options.hpp"
+#include "execution/launched.hpp"
 #include "execution/machine.hpp"
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
@@ -32,6 +33,8 @@ GRADUS_EXPORT void check_value(const core::Option& row, const core::Value& value
 GRADUS_EXPORT void refuse_integer(const core::Option& row, const std::string& value);
 template <class T>
 GRADUS_EXPORT std::string hash_of_rows(MatrixView<const T> rows, const Execution& execution);
+/// Connects this process with the others of its launch, once. Returns null if this is the only process.
+GRADUS_EXPORT execution::LaunchedProcess* launched_process();
 GRADUS_EXPORT int run_program(int argument_count, char** arguments);
 
 }  // namespace gradus::python

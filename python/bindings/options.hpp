@@ -1,4 +1,5 @@
-// Options in Python, driven by the option tables (core/options.hpp): descriptions for Python, and values from a call.
+// Options in Python. Describes the rows of option tables (core/options.hpp) to Python, and sets options from the
+// arguments of a call.
 #pragma once
 
 #include <nanobind/nanobind.h>

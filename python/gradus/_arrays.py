@@ -97,7 +97,8 @@ def _numbers_of_frame(frame: Any, what: str) -> Host:
 def matrix(
     source: Any, what: str, dtype: np.dtype[Any] | None = None, stream: int | None = None
 ) -> Placed:
-    """Returns a two-dimensional array with contiguous rows in the source's memory, copied only to change layout or type.
+    """Returns a two-dimensional array with contiguous rows. Copies the source only if the layout or the type must
+    change.
 
     `dtype` is the wanted type (None: float32 or float64, whichever fits the source). Raises InputError if the wanted
     type cannot represent an element exactly, and UsageError unless there are two dimensions.
@@ -149,7 +150,7 @@ def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = No
 
 
 def numbers_of(source: Any, what: str) -> list[float]:
-    """Returns the elements of an array, a number or None as a list of float64."""
+    """Converts an array, a number or None to a list of float64."""
     if source is None:
         return []
     array = _to_numpy(source, what).ravel()  # a triclinic box is a matrix of row vectors
@@ -187,7 +188,8 @@ def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: Placed, stream: int 
 
 
 def come_out(result: Placed, like: Placed) -> Any:
-    """Returns a result in the library of `like` and on its GPU, or as a NumPy array if `like` is in host memory."""
+    """Returns a result as an array of the library of `like`, on the same GPU. If `like` is in host memory, returns a
+    NumPy array."""
     if isinstance(result, OnGpu):
         return result.source
     return _gpu.copied_from_host(result, like) if isinstance(like, OnGpu) else result
@@ -196,10 +198,10 @@ def come_out(result: Placed, like: Placed) -> Any:
 def output(
     out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: Placed, stream: int | None = None
 ) -> Placed:
-    """Returns `out` after checks, or newly allocated memory if it is None.
+    """Checks and returns `out`. If `out` is None, allocates memory.
 
-    Raises UsageError unless `out` is writable, in C order, of the given shape and type, and in the same place as the
-    first input. In host memory, `out` must not overlap an input, either.
+    Raises UsageError unless `out` is writable, in C order, of the given shape and type, and in the same memory as the
+    first input. If `out` is in host memory, it must not overlap an input.
     """
     where = inputs[0]
     if out is None:

@@ -1,7 +1,8 @@
-"""Reads tables and columns of other libraries through Arrow's PyCapsule interface, without a library of Arrow.
+"""Reads tables and columns of other libraries through Arrow's PyCapsule interface, without Arrow's library.
 
-https://arrow.apache.org/docs/format/CDataInterface.html defines the structures. They hold no sizes of buffers: lengths,
-offsets and validity are checked against each other, and the producer guarantees the rest.
+https://arrow.apache.org/docs/format/CDataInterface.html defines the structures. They do not contain the sizes of
+buffers, so the reader must trust the producer in this respect. It checks that lengths, offsets and validity agree with
+each other.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ Type = np.dtype[Any]
 
 _NUMBERS = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "e": "f2", "f": "f4", "g": "f8"}
 _OFFSETS: dict[str, Type] = {"+l": np.dtype(np.int32), "+L": np.dtype(np.int64)}  #: types of the offsets of lists
-_KINDS = {  # by the first characters of the format
+_KINDS = {  # words for messages, by the first characters of the format
     "n": "null", "b": "bool", "u": "string", "U": "string", "vu": "string", "z": "binary", "Z": "binary", "vz": "binary",
     "w": "binary", "d": "decimal", "td": "date", "tt": "time", "ts": "timestamp", "tD": "duration", "ti": "interval",
     "+s": "struct", "+m": "map", "+u": "union", "+r": "run-end encoded", "+": "list",
 }  # fmt: skip
-_DROPS = ("drop_nulls", "drop_null")  #: calls of polars and pyarrow that leave out rows
-_BLOCK = 2**22  #: bytes of the result that are filled column by column
+_DROPS = ("drop_nulls", "drop_null")  #: methods of polars and pyarrow that drop rows with nulls
+_BLOCK = 2**22  #: size in bytes of the blocks of rows in which the result is filled
 _BITMAP_BLOCK = 2**14  #: bytes of a validity bitmap that are unpacked at once
 
 _Release = CFUNCTYPE(None, c_void_p)
@@ -64,7 +65,7 @@ _Array._fields_ = [
 
 
 class _Owned:
-    """A structure that is released once, when no view of its memory exists."""
+    """A structure that is released once, when no view of its memory exists any more."""
 
     def __init__(self, struct: Any) -> None:
         self.struct = struct
@@ -76,7 +77,7 @@ class _Owned:
 
 
 class _Memory:
-    """Elements in a buffer, for NumPy. Views keep the owner."""
+    """Elements in a buffer, in a form that NumPy can view. The views keep the owner alive."""
 
     def __init__(self, address: int, count: int, dtype: Type, owner: _Owned) -> None:
         self.owner = owner
@@ -84,11 +85,11 @@ class _Memory:
 
 
 class _Field(NamedTuple):
-    """A column or the elements of its lists."""
+    """A column, or the elements of a column of lists."""
 
     name: str
     format: str
-    special: str  #: "dictionary", "extension NAME" or ""
+    special: str  #: "dictionary" or "extension NAME" if `format` does not describe the elements, otherwise ""
     children: tuple[_Field, ...]
 
     @property
@@ -98,7 +99,7 @@ class _Field(NamedTuple):
 
     @property
     def element(self) -> Type | None:
-        """The type of the numbers in lists; None for another column."""
+        """The element type of the lists. None unless the column contains lists of numbers."""
         is_list = (self.format in _OFFSETS or self.format[:3] == "+w:") and len(self.children) == 1 and not self.special
         return self.children[0].number if is_list else None
 
@@ -110,7 +111,7 @@ class _Field(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Values of the rows of a chunk in adjacent columns of the result."""
+    """The values of a chunk for adjacent columns of the result."""
 
     values: Host
     column: int
@@ -124,12 +125,13 @@ def is_offered(source: Any) -> bool:
 
 
 def array(source: Any, what: str, target: Callable[[list[Type]], Type]) -> Host:
-    """Returns the rows of a table of numbers or of a column of lists, n x d, or a column of numbers, n.
+    """Returns an n x d array. Its rows are the rows of a table of numbers, or the lists of a column of lists. For a
+    column of numbers, returns an array of length n.
 
-    `target` returns the element type of the result for the types of the columns. If the producer has all values in
-    one buffer, in this order and of this type, the result is a read-only view of it, otherwise a copy. Raises InputError
-    for nulls, for numbers that the type does not represent exactly, for columns of other types, for lists of unequal
-    length and for malformed structures, and Error if the producer fails.
+    `target` chooses the element type of the result from the types of the columns. If the producer stores all values in
+    one buffer, row by row and in the element type of the result, the result is a read-only view of the buffer.
+    Otherwise it is a copy. Raises InputError for nulls, for numbers that the type does not represent exactly, for
+    columns of other types, for lists of unequal length and for malformed structures, and Error if the producer fails.
     """
     return _Reader(source, what).read(target)
 
@@ -157,7 +159,8 @@ def _int32(address: int) -> int:
 
 
 def _first_null(array: Any, first: int, count: int) -> int | None:
-    """Returns the index of the first of `count` elements that is null, where `first` is an index in the buffers."""
+    """Searches `count` elements for a null. `first` is the index of the first element in the buffers. Returns the
+    number of elements before the null, or None."""
     for start in range(0, count if array.buffers[0] else 0, 8 * _BITMAP_BLOCK):
         begin, end = first + start, first + min(count, start + 8 * _BITMAP_BLOCK)
         packed = ctypes.string_at(array.buffers[0] + begin // 8, (end + 7) // 8 - begin // 8)
@@ -172,7 +175,7 @@ class _Reader:
 
     def __init__(self, source: Any, what: str) -> None:
         self.source, self.what, self.kind = source, what, type(source).__name__
-        self.has_points = True  #: or a column of numbers, such as weights
+        self.has_points = True  #: False for a single column of numbers, such as weights
 
     def read(self, target: Callable[[list[Type]], Type]) -> Host:
         streams = hasattr(type(self.source), "__arrow_c_stream__")
@@ -187,7 +190,7 @@ class _Reader:
         width = self._width(columns)
         rows, row, made = sum(chunk.struct.length for chunk in chunks), 0, None
         while chunks:
-            chunk = chunks.pop()  # releases the chunk before it
+            chunk = chunks.pop()  # this assignment to `chunk` releases the previous chunk
             count = chunk.struct.length
             parts = self._parts(chunk, root, row, width)
             width = sum(part.values.shape[1] for part in parts)
@@ -216,7 +219,7 @@ class _Reader:
         if not offered.release:
             self._malformed(root, "an array that was released")
         chunk = _Owned(_Array.from_buffer_copy(offered))
-        offered.release = _Release()  # the capsule no longer releases it
+        offered.release = _Release()  # the capsule no longer releases the array
         return root, [chunk]
 
     def _streamed(self) -> tuple[_Field, list[_Owned]]:
@@ -274,7 +277,8 @@ class _Reader:
         return root
 
     def _width(self, columns: tuple[_Field, ...]) -> int | None:
-        """Returns the number of columns of the result; None if only the offsets of lists hold it."""
+        """Returns the number of columns of the result. Returns None if it can be computed only from the offsets of
+        lists."""
         if len(columns) != 1 or columns[0].element is None:
             return len(columns)
         if columns[0].format in _OFFSETS:
@@ -299,7 +303,7 @@ class _Reader:
     def _part(
         self, owner: _Owned, array: Any, field: _Field, start: int, count: int, row: int, column: int, width: int | None
     ) -> _Part:
-        """Returns a view of the elements or lists from `start` on, relative to the offset of the array."""
+        """Returns a view of `count` elements or lists. `start` is relative to the offset of the array."""
         name = field.name
         if field.number is not None:
             width = 1
@@ -318,7 +322,7 @@ class _Reader:
         return _Part(values.reshape(count, width), column, name)
 
     def _lists(self, offsets: Host, field: _Field, row: int, width: int | None) -> tuple[int, int]:
-        """Returns the first offset and the length of the lists, which is equal for all."""
+        """Returns the first offset and the common length of the lists. Raises InputError if the lengths differ."""
         sizes = np.diff(offsets.astype(np.int64, copy=False))
         width = int(sizes[0]) if width is None else width
         if width < 0 or offsets[0] < 0 or sizes.min() < 0:
@@ -332,7 +336,8 @@ class _Reader:
         return int(offsets[0]), width
 
     def _first(self, array: Any, field: _Field, start: int, count: int, buffers: int, children: int) -> int:
-        """Checks an array of which `count` elements from `start` on are needed. Returns the index of the first in its buffers."""
+        """Checks that an array contains `count` elements from `start` on. Returns the index of the first one in the
+        buffers."""
         if array.n_buffers != buffers or array.n_children != children or not array.buffers or (children > 0 and _children(array) is None):
             self._malformed(
                 field, f"{array.n_buffers} buffers and {array.n_children} children, not {buffers} and {children}, or null pointers"
@@ -357,7 +362,8 @@ class _Reader:
     def _refuse_null(
         self, array: Any, first: int, count: int, row: int, column: int | None, width: int, name: str
     ) -> None:
-        """Raises InputError for a null; elements fill rows of the given width from a row and column on."""
+        """Raises InputError if an element is null. The elements fill rows of `width` elements, from `row` and `column`
+        on."""
         null = _first_null(array, first, count)
         if null is None:
             return
@@ -375,7 +381,8 @@ class _Reader:
         return f"row {row}" + (f", column {column}{name and f' {name!r}'}" if has_column else "") + " (counted from 0)"
 
     def _fill(self, made: Host, parts: list[_Part], row: int) -> None:
-        """Copies the parts of a chunk to its rows, unless the type does not represent a value exactly."""
+        """Copies the parts of a chunk to their place in the result. Raises InputError if the type does not represent a
+        value exactly."""
         cast = f"cast it to {made.dtype}"
         for part in parts:
             _numbers.refuse_rounding(

@@ -17,9 +17,10 @@ _LABEL = np.dtype(np.int32)
 class KMeansBatches:
     """Centroids, and exact sums over the points of each cluster, for points that arrive in batches.
 
-    add() assigns the points of a batch to the centroids and adds them to the sums. The means depend neither on the order
-    nor on the size of the batches, nor on how they are distributed over objects that merge() combines, because the sums
-    are exact. One pass over all points and move() give the bits of one iteration of kmeans() with empty="keep".
+    add() assigns the points of a batch to the centroids and adds the points to the sums. Because the sums are exact,
+    the means depend neither on the order nor on the size of the batches, nor on how the batches are distributed over
+    objects that merge() combines. One pass over all points and move() give the bits of one iteration of kmeans() with
+    empty="keep".
 
     Without forget(), the sums keep the points of earlier batches, as in mini-batch k-means: a centroid is the mean of all
     points that were ever assigned to it.
@@ -123,17 +124,18 @@ class KMeansBatches:
 
     @property
     def counts(self) -> Array:
-        """The number of points in the sums of each cluster, of int64."""
+        """int64 number of points in the sums of each cluster."""
         return self._batches.counts()  # type: ignore[return-value]
 
     @property
     def weights(self) -> Array:
-        """The weight of the points in the sums of each cluster, rounded once, of float64."""
+        """float64 weight of the points in the sums of each cluster, rounded once."""
         return self._batches.weights()  # type: ignore[return-value]
 
     @property
     def inertia(self) -> float:
-        """The inertia of all points since forget(), each with respect to the centroids at its time, rounded once."""
+        """The inertia of all points since forget(), rounded once. Each batch counts with the centroids at the time of
+        its add()."""
         return self._batches.inertia()
 
     @property
@@ -143,7 +145,7 @@ class KMeansBatches:
 
 
 def _with_weights(batch: Any) -> tuple[Any, Any]:
-    """Returns (points, weights) of a batch, which is an array or such a pair."""
+    """Returns (points, weights) of a batch. A batch is an array or a pair of arrays."""
     if isinstance(batch, tuple):
         if len(batch) != 2:
             raise UsageError.about("batches", f"a tuple of {len(batch)} elements; an array, or (points, weights), is needed")
@@ -230,7 +232,8 @@ def kmeans_batches(
 
 
 def _moves(fit: KMeansBatches) -> bool:
-    """Moves the centroids. Returns False if they stay. Labels, counts and inertia then belong to the last pass."""
+    """Moves the centroids. Returns False if no centroid moved. In this case, labels, counts and inertia belong to the
+    last pass."""
     before = fit.centroids
     fit.move()
     return not np.array_equal(before, fit.centroids)

@@ -13,8 +13,7 @@ from gradus._errors import InputError, UsageError
 from gradus._options import option_rows
 
 def is_folder(init: Any) -> bool:
-    """Returns true for a path object. Also returns true for a string that names a folder, unless it names a method of
-    initialization."""
+    """Returns true if `init` is a path object, or a string that names a folder and no method of initialization."""
     if isinstance(init, os.PathLike):
         return True
     return isinstance(init, str) and init not in option_rows("kmeans")["init"].choices and os.path.isdir(init)

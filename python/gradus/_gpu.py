@@ -48,7 +48,7 @@ class Library:
     makes_memory = False  #: true if the library can allocate memory for results
 
     def running(self, source: Any, stream: int | None) -> AbstractContextManager[Any]:
-        """Returns a context in which the array's GPU and the given stream, if any, are current."""
+        """Returns a context that makes the array's GPU current, and also the given stream, if any."""
         return _NO_CONTEXT
 
     def export(self, source: Any, stream: int | None) -> Any:
@@ -56,7 +56,7 @@ class Library:
         return source.__dlpack__(stream=_LEGACY_STREAM if stream is None else stream)
 
     def converted(self, source: Any, dtype: np.dtype[Any]) -> Any:
-        """Returns a copy with another element type and in C order. Returns None if the library has no subclass here."""
+        """Returns a copy with another element type and in C order. Returns None if no subclass supports the library."""
         return None
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
@@ -149,7 +149,7 @@ class _Jax(Library):
         self._jax: Any = sys.modules["jax"]
 
     def export(self, source: Any, stream: int | None) -> Any:
-        # JAX writes arrays in private streams, which other libraries cannot wait for.
+        # JAX writes arrays in streams that are private to JAX, so other libraries cannot wait for them.
         source.block_until_ready()
         return source.__dlpack__()
 
@@ -166,7 +166,7 @@ class _Jax(Library):
 _LIBRARIES: dict[str, type[Library]] = {"torch": _PyTorch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
 
 
-_found: dict[type, Library] = {}  # maps types of arrays to the objects of their libraries
+_found: dict[type, Library] = {}  # maps the type of an array to the Library object
 
 
 def _library(source: Any) -> Library:
@@ -234,8 +234,8 @@ def _without_gpu(what: str, library: Library) -> None:
 
 
 def _of_interface(source: Any, what: str, stream: int | None) -> OnGpu:
-    """Imports an array through __cuda_array_interface__. This interface does not state the GPU. Therefore asks CUDA
-    which GPU has the address."""
+    """Imports an array through __cuda_array_interface__. This interface does not state the array's GPU, so the function
+    asks CUDA for it."""
     facts = source.__cuda_array_interface__
     address, read_only = facts["data"]
     dtype, shape, written_in = np.dtype(facts["typestr"]), tuple(facts["shape"]), facts.get("stream")

@@ -44,7 +44,8 @@ class KMeansModel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KMeansInitialCentroids:
-    """Initial centroids of a fit. If the points are on a GPU, so are the arrays, in the library of the points."""
+    """Initial centroids of a fit. If the points are on a GPU, `centroids` and `rows` are arrays of the same library on that
+    GPU."""
 
     centroids: Array  #: clusters x d, in the type and units of the points; of unit length with metric="cosine"
     rows: Array  #: int64 row number of each centroid in the points; empty if `init` is an array or a folder
@@ -71,7 +72,7 @@ class KMeansResult:
 
     @property
     def model(self) -> KMeansModel:
-        """The model for kmeans_predict() and kmeans_transform(), which also accept the result itself."""
+        """The model that kmeans_predict() and kmeans_transform() need. Both functions also accept the result itself."""
         seen = self.centroids if self.standardized_centroids is None else self.standardized_centroids
         return KMeansModel(seen, self.metric, self.standardization)
 
@@ -93,7 +94,7 @@ class KMeansResult:
 
 
 class KMeansCandidate(NamedTuple):
-    """One fit that choose_clusters() compares.
+    """One of the fits that choose_clusters() compares.
 
     The criteria are None if fewer than 2 clusters have points, or if every point is alone in its cluster.
     """
@@ -141,7 +142,7 @@ def _cluster_counts(clusters: Iterable[int]) -> list[int]:
 def _model(
     centroids: Any, metric: str | None, dtype: np.dtype[Any], stream: int | None
 ) -> tuple[_arrays.Placed, str, Array | None, Array | None]:
-    """Returns centroids, metric, mean and scale. `centroids` is a KMeansResult, a KMeansModel or an array."""
+    """Returns centroids, metric, mean and scale of a KMeansResult, a KMeansModel or an array."""
     model = centroids.model if isinstance(centroids, KMeansResult) else centroids
     if not isinstance(model, KMeansModel):
         return _arrays.matrix(model, "centroids", dtype, stream), metric or "euclidean", None, None
@@ -176,8 +177,7 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
 
 
 def _method(init: Any) -> str:
-    """Returns the name of the method of initialization. If `init` is an array or the folder of a fit, returns
-    "given"."""
+    """Returns the name of the method of initialization, or "given" if `init` is an array or the folder of a fit."""
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
         return "given"
     if init == "given":
@@ -193,8 +193,8 @@ def _given(init: Any, dtype: np.dtype[Any], stream: int | None) -> _arrays.Place
 def _weights(
     weights: Any, rows: _arrays.Placed, stream: int | None, **others: _arrays.Placed
 ) -> _arrays.Placed:
-    """Returns the weights, which are in host memory or on the GPU of the rows. Checks that `others` are on no other
-    GPU."""
+    """Returns the weights. They must be in host memory or on the same GPU as the rows. Checks that no two arrays,
+    including `others`, are on different GPUs."""
     weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
     if isinstance(weighed, OnGpu) and not isinstance(rows, OnGpu):
         _arrays.refuse_place("weights", weighed, "points", rows)
@@ -210,6 +210,7 @@ def kmeans(
     init: Any = "k-means++",
     weights: Any = None,
     # <options of kmeans as arguments, but clusters init>
+    init_rows: int = 0,
     restarts: int = 1,
     max_iterations: int = 300,
     tolerance: float = 0.0001,
@@ -241,6 +242,7 @@ def kmeans(
     * `weights`: n non-negative numbers, or None: 1 for each point
 
     .. <options of kmeans as text, but clusters init>
+    init_rows : int; choose the first centroids from this many rows, drawn at random without replacement; 0: from all
     restarts : int; number of fits, each from its own seed; the one with the least inertia is kept
     max_iterations : int; iteration limit
     tolerance : float; stop when the centroids' squared movements sum to at most this times the mean variance of a
@@ -267,9 +269,9 @@ def kmeans(
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
     * `stream`: stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
     * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
-    * `communicator`: communicator of mpi4py whose processes all make this call. `points`, `weights` and the returned
-        labels hold the rows of this process. The rows of all ranks, in rank order, are clustered together. All other
-        fields except the report are the same on all ranks.
+    * `communicator`: communicator of mpi4py, or "torchrun", whose processes all make this call. `points`, `weights` and
+        the returned labels hold the rows of this process. The rows of all ranks, in rank order, are clustered together.
+        All other fields except the report are the same on all ranks.
 
     Returns a KMeansResult. It has the same bits for any number of threads and ranks, on CPU and GPU, unless `variant`
     names a variant with another contract. `standardize` works like scikit-learn's StandardScaler, except that mean and
@@ -317,6 +319,7 @@ def choose_clusters(
     init: str = "k-means++",
     weights: Any = None,
     # <options of kmeans as arguments, but clusters init>
+    init_rows: int = 0,
     restarts: int = 1,
     max_iterations: int = 300,
     tolerance: float = 0.0001,
@@ -384,6 +387,7 @@ def kmeans_initial_centroids(
     init: Any = "k-means++",
     weights: Any = None,
     # <options of kmeans for kmeans_initial_centroids as arguments, but init>
+    init_rows: int = 0,
     fewer_distinct: str = "error",
     metric: str = "euclidean",
     standardize: bool = False,
@@ -497,8 +501,8 @@ def kmeans_predict(
 
 
 def _limit_beyond(result: int, memory_limit: int | None) -> int | None:
-    """Returns the memory limit for the rest of a job. `result` is the number of bytes of a result that is allocated
-    outside of libgradus."""
+    """Returns the memory limit for libgradus, reduced by a result of `result` bytes that is allocated outside of
+    libgradus."""
     if memory_limit is None:
         return None
     if result >= memory_limit:
@@ -542,7 +546,7 @@ def kmeans_transform(
         rows = _arrays.matrix(points, "points", None, number)
         means, by, mean, scale = _model(centroids, metric, rows.dtype, number)
         _arrays.on_one_gpu(points=rows, centroids=means)
-        # If the points are in host memory, libgradus allocates the result and includes it in the memory limit.
+        # libgradus allocates the result if the points are in host memory, and includes the result in the memory limit.
         made_there = out is None and isinstance(rows, np.ndarray)
         shape = (len(rows), len(means))
         limit = memory_limit
@@ -590,6 +594,7 @@ def kmeans_memory(
     gpu: int | None = None,
     init: str = "k-means++",
     # <options of kmeans for kmeans_memory as arguments, but init>
+    init_rows: int = 0,
     restarts: int = 1,
     metric: str = "euclidean",
     standardize: bool = False,

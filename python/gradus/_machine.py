@@ -15,7 +15,7 @@ class Variant:
     name: str
     summary: str  #: the idea in one line
     backend: str  #: "sequential", "openmp", "tbb", "simd" or "cuda"
-    contract: str  #: guarantee of the accuracy, such as "same bits" as the oracle
+    contract: str  #: guaranteed accuracy, such as "same bits" (as the oracle)
     supported: bool  #: True if the variant runs on this machine
     reason: str  #: reason why `supported` is False; otherwise empty
 

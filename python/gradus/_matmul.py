@@ -23,7 +23,7 @@ def _operand(source: Any, what: str) -> Array:
 
 
 def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
-    """If the stack holds one matrix, returns this matrix, which serves the whole batch. Otherwise returns a
+    """If the stack holds one matrix, returns this matrix, which is then used for every product. Otherwise returns a
     three-dimensional batch."""
     own = matrices.shape[:-2]
     if all(length == 1 for length in own):
@@ -34,7 +34,8 @@ def _stack(matrices: Array, batch: tuple[int, ...]) -> Array:
 
 
 def _factor(value: Any, what: str, dtype: np.dtype[Any]) -> float:
-    """Returns alpha or beta as float64. Raises UsageError if the value would become zero or infinity in `dtype`."""
+    """Returns alpha or beta as float64. Raises UsageError if the conversion to `dtype` would make the value zero or
+    infinite."""
     exact = _numbers.number(value, what)
     with np.errstate(over="ignore", under="ignore"):
         rounded = dtype.type(exact)
@@ -56,7 +57,7 @@ def _shapes(left: Array, right: Array) -> tuple[int, ...]:
 
 
 def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Returns `add` in the type of the product, broadcast to its shape."""
+    """Converts `add` to the type of the product and broadcasts it to the shape of the product."""
     array = _arrays._to_numpy(add, "add")
     numbers = _numbers.in_type(array, "add", dtype, _numbers.is_untyped(add), same_type_as="a and b")
     try:
@@ -66,7 +67,7 @@ def _added(add: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def _overlap(one: Array, other: Array) -> bool:
-    """Returns true if the arrays share elements, or if it would take too long to decide this."""
+    """Returns true if the arrays share elements. Also returns true if this check would take too long."""
     try:
         return bool(np.may_share_memory(one, other) and np.shares_memory(one, other, max_work=100_000))  # type: ignore[arg-type]
     except RuntimeError:
@@ -74,7 +75,7 @@ def _overlap(one: Array, other: Array) -> bool:
 
 
 def _shares_elements(array: Array) -> bool:
-    """Returns true if two elements share bytes, as in a broadcast array."""
+    """Returns true if two elements of the array share bytes, for example after a broadcast."""
     steps = [(abs(step), length) for step, length in zip(array.strides, array.shape) if length > 1]
     if array.size == 0:
         return False

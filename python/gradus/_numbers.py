@@ -22,7 +22,7 @@ Type = np.dtype[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _CONSECUTIVE = 2.0**53  #: float64 represents every integer up to here
 
-_ADVICE = {  # by NumPy's kind of the element type; {0} is the name of the argument
+_ADVICE = {  # advice for each kind of element type (NumPy's letters); {0} is the name of the argument
     "c": "complex numbers; real numbers are needed: pass {0}.real where the imaginary parts do not matter",
     "M": "dates; real numbers are needed, such as ({0} - {0}.min()) / numpy.timedelta64(1, 's')",
     "m": "durations; real numbers are needed, such as {0} / numpy.timedelta64(1, 's')",
@@ -78,14 +78,15 @@ def floating_type(dtype: Type, what: str) -> Type:
 
 
 def may_round(given: Type, wanted: Type) -> bool:
-    """Returns true unless the wanted type represents all values of the given type exactly."""
-    if wanted.kind == "f" and given.kind in "iu" and given.itemsize == 8:  # NumPy calls this safe
+    """Returns false if the wanted type represents all values of the given type exactly, otherwise true."""
+    if wanted.kind == "f" and given.kind in "iu" and given.itemsize == 8:  # NumPy considers this conversion safe
         return wanted.itemsize <= 8
     return not np.can_cast(given, wanted, "safe")
 
 
 def in_element_strides(array: Host) -> Host:
-    """Returns the array if it is aligned, in native byte order and has strides of whole elements; otherwise a copy."""
+    """Returns the array if it is aligned, if it has native byte order, and if its strides are multiples of the element
+    size. Otherwise returns a copy."""
     if array.dtype.isnative and array.flags.aligned and not any(step % array.itemsize for step in array.strides):
         return array
     return np.array(array, array.dtype.newbyteorder("="), order="C")
@@ -107,7 +108,8 @@ def refuse_rounding(
     """Raises InputError if the type `wanted` does not represent all elements exactly. The message names the argument
     `same_type_as`, which determines this type.
 
-    `place` returns the words for the place of an index, and `cast` says how to convert the elements with rounding.
+    `place` converts an index to words for the message. `cast` is the advice on how to convert the elements with
+    rounding.
     """
     if not may_round(array.dtype, wanted):
         return
@@ -151,7 +153,8 @@ def is_untyped(source: Any) -> bool:
 
 
 def refuse_lost_integers(source: Any, array: Host, what: str) -> None:
-    """Raises InputError if NumPy rounded an integer of a list or data frame when it built a floating-point array."""
+    """Raises InputError if NumPy rounded an integer when it converted a list or a data frame to a floating-point array.
+    """
     if array.dtype.kind != "f" or array.size == 0:
         return
     columns = _columns(source)
@@ -167,21 +170,23 @@ def refuse_lost_integers(source: Any, array: Host, what: str) -> None:
 
 
 def _columns(source: Any) -> Iterable[Iterable[Any]] | None:
-    """Returns the elements of a list or of each column of a data frame with their original types; None for others."""
+    """Returns the elements of a list, or of each column of a data frame, with their original types. Returns None for
+    other objects."""
     if is_untyped(source):
         return (np.asarray(source, dtype=object).flat,)
     if hasattr(source, "iloc"):  # pandas
         columns = [source.iloc[:, column] for column in range(source.shape[1])] if source.ndim == 2 else [source]
         return (column.tolist() for column in columns)
-    if hasattr(source, "get_columns"):  # polars before it exported Arrow's structures
+    if hasattr(source, "get_columns"):  # polars, in versions that do not export Arrow's structures
         return (column.to_list() for column in source.get_columns())
-    if hasattr(source, "itercolumns"):  # pyarrow before it exported them
+    if hasattr(source, "itercolumns"):  # pyarrow, in versions that do not export Arrow's structures
         return (column.to_pylist() for column in source.itercolumns())
     return None
 
 
 def number(value: Any, what: str) -> float:
-    """Returns a number as float64. Raises UsageError if that is inexact, and TypeError if `value` is not a number."""
+    """Returns a number as float64. Raises UsageError if float64 does not represent it, and TypeError if `value` is not
+    a number."""
     if isinstance(value, float):
         return value
     if isinstance(value, (numbers.Real, Decimal)):
@@ -193,7 +198,8 @@ def number(value: Any, what: str) -> float:
         if found == given or given != given:
             return found
         raise UsageError.about(what, f"{value!r} is not exactly a float64; pass float({what}) to round it")
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # an array of one number
+    # an array without dimensions, which holds one number
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
         return number(value.item(), what)
     shown = repr(value) if isinstance(value, (str, bytes, numbers.Number, type(None))) else f"a {type(value).__name__}"
     raise TypeError(f"{what}: {shown}; a number is needed")

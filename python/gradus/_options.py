@@ -72,7 +72,8 @@ def _argument_fault(function: Callable[..., Any], args: tuple[Any, ...], named: 
 
 
 def names_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorates a function so that its TypeErrors name the invalid argument and suggest the nearest name."""
+    """Decorates a function. A TypeError for a call of the function then names the invalid argument and suggests the
+    nearest name."""
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **named: Parameters.kwargs) -> Result:
@@ -85,7 +86,7 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
                 raise
             wrong = error if better is None else TypeError(better)
         communicator = named.get("communicator")
-        if communicator is not None and not entered:  # the other processes do not know of the error yet
+        if communicator is not None and not entered:  # the other processes have not noticed the error yet
             from gradus import mpi
 
             mpi.end_for_all(communicator, wrong)
@@ -95,7 +96,7 @@ def names_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
 
 
 class OptionRow(NamedTuple):
-    """A row of the library's option table."""
+    """A row of an option table of the library."""
 
     name: str
     kind: str  #: "flag", "integer", "count", "real", "choice", "text", "reals" or "integers"
@@ -105,7 +106,7 @@ class OptionRow(NamedTuple):
 
 @functools.cache
 def option_rows(problem: str) -> dict[str, OptionRow]:
-    """Returns a problem's option table, by name of the option."""
+    """Returns a dictionary of a problem's option table: the keys are the names of the options."""
     return {row[0]: OptionRow(*row) for row in getattr(_core, f"{problem}_options")()}
 
 
@@ -134,7 +135,7 @@ def stream_number(stream: Any) -> int | None:
     """
     if stream is None:
         return None
-    number = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # PyTorch's, CuPy's
+    number = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # the attribute in PyTorch, then in CuPy
     if hasattr(number, "__cuda_stream__"):
         number = number.__cuda_stream__()[1]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**64:
@@ -154,7 +155,8 @@ def _level_of_caller() -> int:
 
 @functools.cache
 def _warn_of_lost_threads(process: int) -> None:
-    """Prints a warning, once in each forked child (`process` is the child's number)."""
+    """Prints a warning. The cache ensures that the warning appears once per process. `process` is the number of a
+    forked child."""
     warnings.warn(
         "this process was forked from one that had run a job of Gradus on several threads, which it does not inherit: jobs "
         "run on 1 thread here. Start processes by 'spawn' or 'forkserver' for more, or pass threads=1",
@@ -172,7 +174,7 @@ def _set_variant_options(made: _core.Request, options: Any) -> None:
 
 
 def _gpu_choice(gpus: Any) -> int | str | list[int] | None:
-    """Returns the GPUs of a call in the types of the extension."""
+    """Returns the GPUs of a call, converted to the types that the extension module accepts."""
     if gpus is None or isinstance(gpus, str):
         return gpus
     try:
@@ -213,9 +215,9 @@ def request(
 def run(
     communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]
 ) -> tuple[tuple[Any, ...], Result]:
-    """Calls an extension function with the arguments that prepared() returns, the last of which is the request.
+    """Calls an extension function with the arguments that prepared() returns. The last argument is a request.
 
-    With a communicator of mpi4py, all its processes make the call together. Returns (arguments, result).
+    If `communicator` is given, all its processes make the call together. Returns (arguments, result).
     """
     if communicator is not None:
         from gradus import mpi
@@ -240,7 +242,8 @@ _collected: ContextVar[list[RunReport] | None] = ContextVar("_collected", defaul
 
 
 def report_of(fields: tuple[Any, ...]) -> RunReport:
-    """Builds the report that the compiled part returned as a tuple, and hands it to collected_reports()."""
+    """Converts the tuple that the extension module returned to a report, and adds the report to the open
+    collected_reports()."""
     report = RunReport(*fields)
     reports = _collected.get()
     if reports is not None:

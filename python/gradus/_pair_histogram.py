@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 class RadialDistribution:
     """Radial distribution, one value per bin in each array."""
 
-    g: Array  #: number of pairs in the bin, divided by their number for uniformly distributed points
+    g: Array  #: number of pairs in the bin, divided by the number for uniformly distributed points
     density: Array  #: number of other points per unit volume in the shell around a point
     coordination: Array  #: mean number of other points around a point, from the first edge to the upper edge of the bin
 
@@ -142,8 +142,8 @@ def pair_histogram(
     * `dimensions`: letters of "xyz", the columns in which distances are measured; None: all
     * `fold`: bool; move points outside the box into it first
     * `weights`, `other_weights`: one number per point and per other; `weighted` then sums their products
-    * `communicator`: communicator of mpi4py whose processes all make this call with the same arguments. They share the
-        work, and each returns the whole result.
+    * `communicator`: communicator of mpi4py, or "torchrun", whose processes all make this call with the same arguments.
+        They share the work, and each returns the whole result.
 
     The other arguments are the same as for kmeans(). Returns a PairHistogramResult.
 

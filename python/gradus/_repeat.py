@@ -38,7 +38,7 @@ def _summary(file: str) -> dict[str, Any]:
 
 
 class _Record:
-    """A parsed summary: the options and inputs of the recorded command."""
+    """A parsed summary. Contains the options and inputs of the recorded command."""
 
     def __init__(self, record: Any) -> None:
         path = os.fspath(record)
@@ -89,7 +89,7 @@ class _Record:
         return rows
 
     def input(self, place: int, argument: str) -> Array:
-        """Returns the contents of a positional file of the command."""
+        """Returns the contents of an input file. `place` is the position of the file's name in the command."""
         inputs = len([option for option in _CALLS[self.problem].inputs.values() if isinstance(option, int)])
         if len(self.inputs) != inputs:
             raise UsageError.about(argument, f"{self.file!r} is the record of several files; pass their rows as {argument}=")

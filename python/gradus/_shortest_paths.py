@@ -25,7 +25,7 @@ class ShortestPathsResult:
 
     @property
     def no_edge(self) -> Any:
-        """The distance that means "no route": infinity, or the greatest integer of the type."""
+        """The value in `distances` that means "no route": infinity, or the greatest integer of the type."""
         kind = self.distances.dtype
         return kind.type(np.inf) if kind.kind == "f" else np.iinfo(kind).max
 

@@ -76,13 +76,14 @@ _RANDOM_STATE = [
     None,
 ]
 _SIMPLE = {int, float, str, bool, type(None), np.ndarray}
-_passed: set[tuple[Any, ...]] = set()  # parameters that passed scikit-learn's check; arrays by type only
+# sets of parameters that have passed scikit-learn's check; an array is represented by its type
+_passed: set[tuple[Any, ...]] = set()
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def _seed(random_state: Any) -> int:
-    """Returns `random_state` as the seed if it is an integer. Otherwise draws a seed from the generator, which advances
-    as in scikit-learn."""
+    """Returns `random_state` as the seed if it is an integer. Otherwise draws a seed from the generator. After the
+    draw, the generator has the same state as after scikit-learn's draw."""
     if isinstance(random_state, Integral):
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
@@ -106,7 +107,7 @@ def _namespace(source: Any) -> tuple[Any, Any] | None:
 
 
 def _on_host(source: Any, what: str = "the array") -> Any:
-    """Returns the source as a NumPy array; NumPy and sparse arrays pass through."""
+    """Returns the source as a NumPy array. Returns NumPy arrays and sparse matrices unchanged."""
     if isinstance(source, np.ndarray) or issparse(source):
         return source
     if _arrow.is_offered(source):
@@ -122,8 +123,8 @@ def _on_host(source: Any, what: str = "the array") -> Any:
 
 
 def _rows_on_gpu(source: Any, stream: Any) -> OnGpu | None:
-    """Imports rows that are on a GPU. Returns None for rows in host memory. Integers are converted to float64, as in
-    host memory."""
+    """Imports rows that are on a GPU. Returns None for rows in host memory. Integers are converted to float64, as they
+    are for rows in host memory."""
     if isinstance(source, np.ndarray) or issparse(source) or not _gpu.is_on_gpu(source):
         return None
     whole = any(name in str(getattr(source, "dtype", "")) for name in ("int", "bool"))
@@ -155,7 +156,7 @@ def _dense(matrix: Any, memory_limit: int | None) -> Any:
 
 
 def _weights(sample_weight: Any, rows: Any) -> Any:
-    """Returns the weights in the type of the rows, rounded as by scikit-learn."""
+    """Returns the weights in the type of the rows. Rounds them as scikit-learn does."""
     if sample_weight is None:
         return None
     if isinstance(rows, OnGpu):
@@ -171,7 +172,7 @@ def _weights(sample_weight: Any, rows: Any) -> Any:
 
 
 def _refuse_lost_integers(X: Any, checked: Any) -> None:
-    """Raises InputError for integers that float64 does not represent, which scikit-learn would round."""
+    """Raises InputError for integers that float64 does not represent. scikit-learn would round them."""
     if isinstance(X, np.ndarray) or issparse(X):
         if X.dtype.kind in "iu" and X.dtype.itemsize == 8:
             _numbers.refuse_rounding(X.tocsr().data if issparse(X) else X, "X", checked.dtype)
@@ -196,8 +197,9 @@ def _is_array(init: Any) -> bool:
 
 
 def _checked_centers(centers: Any, dtype: np.dtype[Any]) -> Any:
-    """Checks given centroids. Centroids of the right type and shape skip the search for NaN, because the fit searches
-    again."""
+    """Checks given centroids. Centroids of the right type and shape are not searched for NaN, because the fit does
+    this.
+    """
     if _is_plain(centers) and centers.dtype == dtype:
         return centers
     return check_array(centers, dtype=dtype, order="C")
@@ -212,7 +214,7 @@ def _enough_samples(samples: int, clusters: int) -> None:
         raise ValueError(f"n_samples={samples} should be >= n_clusters={clusters}.")
 
 
-# Options of Gradus that the estimator adds.
+# Options of Gradus that are parameters of the estimator.
 _OPTIONS = (
     # <options of kmeans for KMeans as names>
     "empty",
@@ -220,7 +222,7 @@ _OPTIONS = (
     "standardize",
     # </options>
 )
-# Options of Gradus that the estimator lacks, with the values that match scikit-learn's behaviour.
+# Options of Gradus that are not parameters of the estimator, with the values that match scikit-learn's behaviour.
 _AS_SCIKIT_LEARN: dict[str, Any] = {
     # <options of kmeans as scikit_learn>
     "fewer_distinct": "accept",
@@ -229,7 +231,7 @@ _AS_SCIKIT_LEARN: dict[str, Any] = {
 
 
 def _constraint(row: OptionRow) -> list[Any]:
-    """Returns the scikit-learn constraint for an option. The library itself checks ranges of numbers."""
+    """Returns scikit-learn's constraint for the type of an option. The library checks the range of a number."""
     if row.kind == "choice":
         return [StrOptions(set(row.choices))]
     kinds: dict[str, list[Any]] = {
@@ -238,7 +240,7 @@ def _constraint(row: OptionRow) -> list[Any]:
     return kinds[row.kind]
 
 
-# Attributes that not every fit has.
+# Attributes that are missing after some fits.
 _OPTIONAL = ("labels_", "inertia_", "standardization_", "_standardized_centers")
 
 
@@ -255,8 +257,8 @@ class _Iterations:
     """Runs a fit and reports it to scikit-learn's callbacks: one task per iteration, unless there are several restarts.
 
     The library reports its progress at intervals, and the callbacks then receive all iterations up to this point. If a
-    callback ends the fit after an iteration or requests the model of that iteration, the fit is repeated with that
-    iteration limit, which gives the same bits.
+    callback ends the fit after an iteration, or requests the model of an iteration, the fit is repeated up to this
+    iteration. The repeated fit has the same bits.
     """
 
     def __init__(self, model: KMeans, fit: Callable[..., KMeansResult], X: Any, y: Any, sample_weight: Any) -> None:
@@ -306,13 +308,14 @@ def _fitted(result: KMeansResult) -> dict[str, Any]:
 
 
 class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore
-    """Base of the estimators: parameters, checks of input, initial centroids, and methods of a fitted model."""
+    """Base class of the estimators: handles parameters, input checks and initial centroids, and defines the methods of
+    a fitted model."""
 
     n_features_in_: int
     metric: str = "euclidean"
     gpus: Gpus | None = None
-    _added: ClassVar[tuple[str, ...]] = ()  #: options of Gradus among the parameters
-    _random_starts: ClassVar[int]  #: n_init="auto" for random initial centroids
+    _added: ClassVar[tuple[str, ...]] = ()  #: parameters that are options of Gradus and that scikit-learn lacks
+    _random_starts: ClassVar[int]  #: what n_init="auto" means for random initial centroids
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [_AT_LEAST_ONE],
@@ -330,7 +333,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     }
 
     def _set_parameters(self, given: dict[str, Any]) -> None:
-        """Sets the parameters of a constructor, which are its local variables."""
+        """Sets the parameters from the local variables of a constructor."""
         self.__dict__.update({name: value for name, value in given.items() if name != "self"})
 
     @classmethod
@@ -345,7 +348,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return operator.attrgetter(*cls._get_param_names())
 
     def _validate_params(self) -> None:
-        """Skips scikit-learn's check, which takes 0.1 ms, for parameters that passed it before."""
+        """Skips scikit-learn's check if the same parameters have passed it before, because the check takes 0.1 ms."""
         values = self._parameters()(self)
         types = tuple(map(type, values))
         if not _SIMPLE.issuperset(types):
@@ -428,7 +431,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return checked
 
     def _checked_table(self, X: Any, reset: bool) -> Array:
-        """Returns the rows of a table or of a column of lists. The names of columns are those that scikit-learn finds."""
+        """Returns the rows of a table or of a column of lists. Takes the names of columns from scikit-learn's own
+        function."""
         rows = _arrow.array(X, "X", _type_of_table)
         names = _get_feature_names(X)
         named = names is not None and rows.shape[1:] == names.shape
@@ -438,7 +442,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return rows  # type: ignore[no-any-return]
 
     def _check_columns(self, rows: Any, reset: bool) -> None:
-        """Checks the number of columns of rows without names; on a mismatch scikit-learn raises its usual error."""
+        """Checks the number of columns of rows without names. If the fit had another number, scikit-learn raises its
+        usual error."""
         columns = rows.shape[1]
         known = columns if reset else self.n_features_in_
         if hasattr(self, "feature_names_in_") or columns != known:
@@ -446,7 +451,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.n_features_in_ = columns
 
     def _explain(self, error: InputError, rows: Any, init: Any = None) -> NoReturn:
-        """Raises the error, preceded by scikit-learn's message if it is about NaN or infinity."""
+        """Raises the error. If scikit-learn also finds NaN or infinity, its message precedes the message of Gradus."""
         try:
             if isinstance(rows, np.ndarray):
                 assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
@@ -483,7 +488,7 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             )
 
     def _checked_init(self, X: Any) -> Any:
-        """Returns the parameter init; an array after checks, in the type of X."""
+        """Returns the parameter init. If it is an array, checks the array and converts it to the type of X."""
         if not _is_array(self.init):
             return self.init
         centers = _checked_centers(_on_host(self.init, "init"), X.dtype)
@@ -515,7 +520,8 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         init_size: int | None = None,
         n_centroids: int | None = None,
     ) -> Any:
-        """Chooses initial centroids. Users of scikit-learn call this private method too. x_squared_norms is ignored."""
+        """Chooses initial centroids. Some users of scikit-learn call this method, although it is private. Ignores
+        x_squared_norms."""
         clusters = self.n_clusters if n_centroids is None else n_centroids
         if init_size is not None and init_size < X.shape[0]:
             chosen = random_state.randint(0, X.shape[0], init_size)
@@ -539,12 +545,12 @@ class _BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def _rows_and_model(self, X: Any, method: str) -> tuple[Any, KMeansModel]:
         check_is_fitted(self)
-        if hasattr(_array_api, "check_same_namespace"):  # absent in older versions of scikit-learn
+        if hasattr(_array_api, "check_same_namespace"):  # older versions of scikit-learn do not have this function
             _array_api.check_same_namespace(X, self, attribute="cluster_centers_", method=method)
         rows = _dense(self._checked(X, reset=False), self.memory_limit)
         standardized = getattr(self, "_standardized_centers", None)
         centers = _on_host(self.cluster_centers_ if standardized is None else standardized)
-        if centers.dtype != rows.dtype:  # float64 represents both
+        if centers.dtype != rows.dtype:  # float64 represents the elements of both types
             rows, centers = rows.astype(np.float64), centers.astype(np.float64)
         return rows, KMeansModel(centers, self.metric, getattr(self, "standardization_", None))
 
@@ -719,14 +725,15 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
         for _ in range(self._n_init):
             start = self._called(self.init, read, self.n_clusters, random_state)
             result = self._fit_from(rows, start, weights, 1, 0, **limits)
-            # Equal clusters have equal inertia in any order, so labels need no comparison.
+            # scikit-learn also compares labels, because there the same clusters in another order may have a smaller
+            # inertia. Here their inertia is equal, so labels need no comparison.
             if best is None or result.inertia < best.inertia:
                 best = result
         assert best is not None
         return best
 
     def _print(self, result: KMeansResult, rows: Any) -> None:
-        """Prints scikit-learn's log of a fit; with restarts, the log of the best fit."""
+        """Prints scikit-learn's log of a fit. If there are restarts, prints only the log of the best fit."""
         print("Initialization complete")
         last = _iterations(result) - 1
         for number, step in enumerate(result.history[: last + 1]):
@@ -743,7 +750,8 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
 
 
 def _iterations(result: KMeansResult) -> int:
-    """Counts iterations like scikit-learn, which stops when no centroid moves and omits the final check of the labels."""
+    """Counts iterations as scikit-learn does. scikit-learn stops when no centroid moves, and omits the final check of
+    the labels."""
     for number, step in enumerate(result.history, start=1):
         if step.shift == 0:
             return number
@@ -751,17 +759,20 @@ def _iterations(result: KMeansResult) -> int:
 
 
 class _MiniBatches:
-    """State of a fit by mini-batches: the sums of each cluster, and the weights that decide about reassignments."""
+    """State of a fit by mini-batches: the sums of each cluster, and the weights by which centroids are chosen for
+    reassignment."""
 
     def __init__(self, centers: Array) -> None:
         self.sums = KMeansBatches(centers)
-        self._credit = np.zeros(len(centers))  # weight that a centroid received instead of points at a reassignment
+        # for each centroid: additional weight, which a reassigned centroid gets in place of points
+        self._credit = np.zeros(len(centers))
         self._points_since_reassignment = 0
 
     def step(self, model: MiniBatchKMeans, rows: Array, weights: Array | None, random_state: Any) -> float:
         """Adds a batch, moves all centroids, and moves centroids of little weight to random rows of the batch.
 
-        Returns the inertia of the batch with respect to the centroids before. Leaves the state unchanged after an error.
+        Returns the inertia of the batch with respect to the centroids before these moves. Leaves the state unchanged
+        after an error.
         """
         points = self._points_since_reassignment + model._batch_size
         reassigns = points >= 10 * model.n_clusters or not self._weights().all()
@@ -793,7 +804,7 @@ class _MiniBatches:
 
 
 class _EarlyStop:
-    """scikit-learn's rules by which a fit by mini-batches stops early, and its log."""
+    """Applies scikit-learn's rules for the early stop of a fit by mini-batches, and prints its log."""
 
     def __init__(self, model: MiniBatchKMeans, samples: int, steps: int, tolerance: float) -> None:
         self._model, self._steps, self._tolerance = model, steps, tolerance
@@ -803,7 +814,8 @@ class _EarlyStop:
         self._steps_without_gain = 0
 
     def after(self, step: int, inertia: float, movement: float) -> bool:
-        """Returns true if the fit stops after this step. Steps count from 1; the first has the inertia of the initial centroids."""
+        """Returns true if the fit stops after this step. Steps count from 1. In step 1, `inertia` belongs to the
+        initial centroids."""
         mean = inertia / self._model._batch_size
         self.mean_inertia = mean if step <= 2 else self.mean_inertia * (1 - self._share) + mean * self._share
         here = f"step {step}/{self._steps}"
@@ -839,14 +851,14 @@ class MiniBatchKMeans(_BaseKMeans):
     of the batch.
 
     A centroid is the correctly rounded mean of all points that it was ever given, in fit and in each partial_fit.
-    Therefore an integer random_state gives the same bits with any number of threads, on CPU and GPU. A pickle keeps the
-    sums, and partial_fit continues after it with the same bits.
+    Therefore an integer random_state gives the same bits with any number of threads, on CPU and GPU. A pickle contains
+    the sums, so partial_fit of a restored object continues with the same bits.
 
     Differences from scikit-learn:
 
     * A reassigned centroid starts without weight, and becomes the mean of the points that it is given from then on. In
-      scikit-learn it moves as if it had already been given points of the smallest weight of the other clusters. The
-      decision about later reassignments counts this weight in both.
+      scikit-learn it moves as if it had already been given points. The weight of these points is the smallest weight
+      of the other clusters. The decision about later reassignments counts this weight in both libraries.
     * `cluster_centers_` cannot be changed between two calls of partial_fit, because the sums belong to it.
     * random_state is an integer of 64 bits, a `RandomState`, a `numpy.random.Generator` or None. From given centroids,
       the same integer draws the same batches as in scikit-learn 1.9.
@@ -988,15 +1000,17 @@ class MiniBatchKMeans(_BaseKMeans):
         self._init_size = min(size, samples)
 
     def _refuse_bad_numbers(self, rows: Array, weights: Array | None) -> None:
-        """Raises InputError for the first bad number of all rows, since batches are samples with other row numbers."""
+        """Checks all rows at once, because the errors of a batch would name row numbers of the batch, not of X.
+        Raises InputError for the first bad number."""
         kmeans_predict(np.zeros((1, rows.shape[1]), rows.dtype), rows, weights=weights, **self._where())
 
     def _variance(self, rows: Array) -> float:
-        """Returns the mean variance of the columns, as the inertia of one cluster."""
+        """Returns the mean variance of the columns. It is computed from the inertia of a single cluster."""
         return kmeans(rows, 1, init="first", max_iterations=1, **self._where()).inertia / rows.size
 
     def _best_start(self, read: Any, rows: Array, weights: Array | None, init: Any, random_state: Any) -> Array:
-        """Returns the initial centroids of the smallest inertia among n_init choices, measured on random rows."""
+        """Chooses initial centroids n_init times. Returns the centroids with the smallest inertia on a random sample of
+        the rows."""
         chosen = random_state.randint(0, len(rows), self._init_size)
         best: Array | None = None
         least = math.inf
@@ -1033,7 +1047,8 @@ class MiniBatchKMeans(_BaseKMeans):
 
 
 def _cumulative_weights(weights: Array | None, samples: int) -> Array:
-    """Returns the cumulated probabilities of the rows, by which RandomState.choice() draws with replacement."""
+    """Returns the cumulative probabilities of the rows, as RandomState.choice() uses them to draw rows with
+    replacement."""
     cumulative = np.cumsum(np.ones(samples) if weights is None else weights, dtype=np.float64)
     if not cumulative[-1] > 0:
         raise InputError.about("sample_weight", "all weights are 0; a point of positive weight is needed")
@@ -1046,7 +1061,8 @@ def _movement(before: Array, after: Array) -> float:
 
 
 def _in_type_of_first_batch(rows: Any, dtype: np.dtype[Any]) -> Any:
-    """Converts a batch to the type of the sums. Raises InputError if the type does not represent all elements."""
+    """Converts a batch to the type of the first batch. Raises InputError if this type does not represent all elements.
+    """
     if rows.dtype != dtype:
         _numbers.refuse_rounding(rows.data if issparse(rows) else rows, "X", dtype, "the first batch")
     return rows.astype(dtype, copy=False)
@@ -1160,6 +1176,6 @@ def kmeans_plusplus(
         raise error
     if isinstance(checked, OnGpu):
         return X[indices], indices
-    source = X if issparse(X) or hasattr(X, "dtype") else checked  # keeps the type of X, integers included
+    source = X if issparse(X) or hasattr(X, "dtype") else checked  # keeps the type of X, even if it is an integer type
     centers = source.tocsr()[indices].toarray() if issparse(source) else np.asarray(source)[indices]
     return centers, indices

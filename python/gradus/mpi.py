@@ -1,10 +1,13 @@
-"""Runs a job on several MPI processes, by the argument `communicator=` of the functions:
+"""Runs a job on several processes, by the argument `communicator=` of the functions:
 
     from mpi4py import MPI
     rows = gradus.mpi.rows_of_rank(len(points), MPI.COMM_WORLD)
     result = gradus.kmeans(points[rows], 4096, communicator=MPI.COMM_WORLD)
 
 A separate library, loaded by the first such call, connects Gradus to MPI. It must use the same MPI as mpi4py.
+
+With communicator="torchrun", the processes are those that torchrun has started, one for each GPU. They exchange data
+through NCCL and need no MPI.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import os
 import sys
 from typing import Any, Callable, Iterator, NoReturn, TypeVar
 
-from gradus import _core, _errors
+from gradus import _core, _errors, _torchrun
 from gradus._errors import Error, UnsupportedError, UsageError
 from gradus._options import names_arguments, request
 
@@ -62,15 +65,17 @@ def library_version() -> str:
 
 
 def _checked(communicator: Any) -> Any:
-    """Returns the module mpi4py.MPI.
+    """Returns the communicator, or an object that replaces it for the processes of torchrun.
 
-    Raises UsageError unless `communicator` is an mpi4py intracommunicator, and UnsupportedError if mpi4py uses another
-    MPI.
+    Raises UsageError unless `communicator` is an mpi4py intracommunicator or "torchrun", and UnsupportedError if mpi4py
+    uses another MPI.
     """
+    if isinstance(communicator, str) and communicator == "torchrun":
+        return _torchrun.joined()
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not isinstance(communicator, mpi.Intracomm) or communicator == mpi.COMM_NULL:
         raise UsageError.about(
-            "communicator", f"{communicator!r}; an intracommunicator of mpi4py is needed, such as MPI.COMM_WORLD"
+            "communicator", f"{communicator!r}; an intracommunicator of mpi4py is needed, such as MPI.COMM_WORLD, or 'torchrun'"
         )
     ours, theirs = library_version(), mpi.Get_library_version().rstrip("\0")
     if ours != theirs:
@@ -78,12 +83,12 @@ def _checked(communicator: Any) -> Any:
             "communicator", f"mpi4py uses {theirs!r}, but {library()!r} uses {ours!r}; both must use the same MPI: "
             "install mpi4py from source (pip install --no-binary mpi4py mpi4py), or build Gradus, with the other's MPI"
         )
-    return mpi
+    return communicator
 
 
 def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
-    """Calls prepared() on all processes. If the call fails on one process, all processes raise an error. Otherwise the
-    other processes would wait for that process."""
+    """Calls prepared() on all processes. If the call fails on one process, all processes raise an error, so that no
+    process waits for the failed one."""
     caught: Exception | None = None
     try:
         result = prepared()
@@ -102,20 +107,27 @@ def _agreed(communicator: Any, prepared: Callable[[], Result]) -> Result:
 
 
 def end_for_all(communicator: Any, error: Exception) -> NoReturn:
-    """Raises an error that was found before the call began. The processes that wait in the call raise it, too."""
+    """Raises an error that this process found before a call. The other processes are already waiting in the call. They
+    raise the error, too."""
 
     def prepared() -> NoReturn:
         raise error
 
-    _checked(communicator)
-    _agreed(communicator, prepared)
+    _agreed(_checked(communicator), prepared)
     raise error
 
 
 @contextlib.contextmanager
 def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
     """Attaches a duplicate of the communicator to the request, so that messages of Gradus do not mix with the caller's
-    messages."""
+    messages. The processes of torchrun have a communicator that only Gradus uses."""
+    if isinstance(communicator, _torchrun.Launched):
+        request.communicator = communicator.address
+        try:
+            yield
+        finally:
+            request.communicator = None
+        return
     mpi = sys.modules["mpi4py.MPI"]
     functions = _opened(library())
     why = ctypes.create_string_buffer(500)
@@ -135,14 +147,16 @@ def _joined(communicator: Any, request: _core.Request) -> Iterator[None]:
 def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[], tuple[Any, ...]]) -> tuple[tuple[Any, ...], Result]:
     """Calls an extension function on all processes, with the arguments that prepared() returns. The last argument is a
     request."""
-    _checked(communicator)
+    communicator = _checked(communicator)
 
     def converted() -> tuple[Any, ...]:
-        """Lets the extension module check the arguments now. If one process raised the error later, during the call,
-        the other processes would wait for it."""
+        """The extension module checks the arguments before the call. If one process found an error only during the
+        call, the other processes would wait for this process."""
         arguments = prepared()
         if arguments[-1].gpus:
             raise UnsupportedError.about("gpus", "with a communicator, each process uses one GPU; start one process for each GPU")
+        if isinstance(communicator, _torchrun.Launched) and communicator.gpu is not None:
+            arguments[-1].use_gpu(communicator.gpu)
         arguments[-1].only_checks = True
         try:
             function(*arguments)
@@ -159,13 +173,16 @@ def run(communicator: Any, function: Callable[..., Result], prepared: Callable[[
 
 @names_arguments
 def rows_of_rank(rows: int, communicator: Any) -> slice:
-    """Returns the rows of this process if `rows` rows are split evenly in rank order, as the program splits its files.
+    """Returns the rows of this process if `rows` rows are split evenly over the processes, in rank order. `gradus`
+    splits files in the same way.
 
     * `rows`: int; total number of rows, the same on all processes
-    * `communicator`: communicator of mpi4py; all its processes make this call
+    * `communicator`: communicator of mpi4py, or "torchrun"; all its processes make this call
 
     Returns a slice.
     """
+    if _checked(communicator).size == 1:
+        return slice(0, operator.index(rows))
 
     def prepared() -> tuple[Any, ...]:
         return operator.index(rows), request("cpu", None, 1, "none", None, None, None, None)

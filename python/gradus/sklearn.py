@@ -156,7 +156,7 @@ def _end_journal() -> None:
 # --- One call -----------------------------------------------------------------------------------------------------------
 
 _NO_MINI_BATCHES = "MiniBatchKMeans is not replaced; gradus.MiniBatchKMeans is a class by itself"
-# Methods that scikit-learn's fit() calls and a subclass may override.
+# Methods that scikit-learn's fit() calls and that a subclass may override.
 _STEPS = ("_init_centroids", "_check_params_vs_input", "_validate_center_shape", "_check_test_data")
 
 
@@ -168,8 +168,8 @@ def _shape(X: Any) -> tuple[int, ...]:
 def _run(
     name: str, X: Any, reason: str, ours: Callable[[], Any], original: Callable[[], Any], random_state: Any = 0
 ) -> Any:
-    """Calls Gradus, unless `reason` states why Gradus lacks the call. If Gradus refuses the call, scikit-learn computes
-    it, so that the caller sees the usual errors.
+    """Computes a call with Gradus, unless `reason` states why Gradus cannot do so. If Gradus refuses the call,
+    scikit-learn computes it, so that the caller sees the usual errors.
 
     Gradus may have drawn a seed from the generator. In this case, the state of the generator is restored before
     scikit-learn begins."""
@@ -212,19 +212,19 @@ def _why_no_fit(model: Any, X: Any) -> str:
 
 
 class _Ours(cluster.KMeans):
-    """Gradus's estimator. It stores its warnings and does not issue them, because scikit-learn would issue them again
-    if Gradus left the fit to scikit-learn."""
+    """Gradus's estimator. It stores its warnings instead of issuing them. If Gradus leaves the fit to scikit-learn,
+    scikit-learn issues its own warnings."""
 
     def _warn(self, text: str, category: type[Warning], stacklevel: int) -> None:
         self.__dict__.setdefault("_warnings", []).append((text, category))
 
 
-_Ours.__name__ = "KMeans"  # error messages contain this name
+_Ours.__name__ = "KMeans"  # this name appears in error messages
 
 
 def _warn(model: Any, warned: list[tuple[str, type[Warning]]]) -> None:
-    """Issues each warning from the module from which scikit-learn would issue it, because filters of warnings name
-    modules."""
+    """Issues each warning from the module from which scikit-learn would issue it, because users filter warnings by
+    module."""
     for text, category in warned:
         function = _originals_or(model, "fit")
         if category is not ConvergenceWarning:
@@ -314,7 +314,7 @@ _their_kmeans_plusplus = theirs.kmeans_plusplus
 
 @functools.wraps(_their_kmeans_plusplus)
 def _kmeans_plusplus(X: Any, n_clusters: int, **options: Any) -> Any:
-    if not _originals:  # the caller imported this function before the patch ended
+    if not _originals:  # the patch has ended, but the caller still has this function
         return _their_kmeans_plusplus(X, n_clusters, **options)
 
     def by_gradus() -> Any:
@@ -366,7 +366,7 @@ def unpatch() -> None:
     for name, original in _originals.items():
         if original.__qualname__.startswith("KMeans."):
             setattr(theirs.KMeans, name, original)
-        else:  # inherited
+        else:  # KMeans inherits the original method
             delattr(theirs.KMeans, name)
     for name in ("fit", "partial_fit"):
         setattr(theirs.MiniBatchKMeans, name, getattr(theirs.MiniBatchKMeans, name).__wrapped__)
@@ -384,7 +384,7 @@ def _before_fork() -> None:
 
 def _after_fork() -> None:
     global _lock
-    _lock = threading.Lock()  # a new lock, because a thread that the child lacks may hold the old lock
+    _lock = threading.Lock()  # a new lock, because another thread of the parent process may hold the old lock forever
 
 
 if hasattr(os, "register_at_fork"):
@@ -392,7 +392,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _with_patch(reduced: Any) -> Any:
-    """Lets the patch travel with an object that is pickled for a worker process."""
+    """Returns a pickled form of the object that also carries the patch to a worker process."""
     if not _originals or isinstance(reduced, str):
         return reduced
     return (_in_worker, (_device, _start_journal(), *reduced[:2]), *reduced[2:])
@@ -479,8 +479,8 @@ def _run_code(source: Any, file: str, names: dict[str, Any]) -> None:
 
 
 def _first_folder(folder: str) -> None:
-    """Makes `folder` the first entry of sys.path, as `python` does with the folder of a script. Replaces the entry that
-    this program has there."""
+    """Makes `folder` the first entry of sys.path, as `python` does with the folder of a script. Replaces the current
+    first entry, which is the folder of this program."""
     if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
         sys.path[0] = folder
 
@@ -578,7 +578,7 @@ def main() -> None:
     report = patch(device=device)
     if not quiet:
         atexit.register(_print_report, report)
-    ours = sys.modules["__main__"]  # keeps this module, because its names are needed until the end
+    ours = sys.modules["__main__"]  # keeps this module alive, because its names are needed until the end
     try:
         if arguments[0] == "-m":
             sys.argv = ["-m", *arguments[2:]]
@@ -605,4 +605,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    importlib.import_module("gradus.sklearn").main()  # this module, under the name by which others import it
+    # calls main() of the module that other code imports, and not of the main module
+    importlib.import_module("gradus.sklearn").main()

@@ -13,8 +13,8 @@ foreach(kind EXE SHARED MODULE)
 endforeach()
 
 if(CMAKE_TOOLCHAIN_FILE)
-  # Highway's NEON functions are compiled for NEON with AES. The compiler must allow AES everywhere, because the implicit
-  # constructors of Highway's vectors would otherwise be compiled without it. No code of Gradus uses AES.
+  # Highway's NEON functions are compiled for NEON with AES. Without this flag, the implicit constructors of Highway's
+  # vectors would be compiled without AES. No code of Gradus uses AES.
   set(CMAKE_CXX_FLAGS "-march=armv8-a+crypto -isystem ${GRADUS_NEEDS}/include" CACHE STRING "")
 endif()
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the libraries with which the Linux wheel is linked, from Debian 12 packages alone:
+# Builds the libraries for the Linux wheel, only from packages of Debian 12:
 #
 #   needs.sh x86_64|aarch64 FOLDER
 #
@@ -56,7 +56,7 @@ package() { # NAME: unpacks a Debian package into work/NAME
   (cd "$work" && apt download "$1" && dpkg-deb -x "$1"_*.deb "$1.new" && mv "$1.new" "$1")
 }
 
-source_of() { # NAME FOLDER: unpacks Debian's patched sources into work/FOLDER and prints this path
+source_of() { # NAME FOLDER: unpacks Debian's patched sources into work/FOLDER and prints the path of this folder
   [ -d "$work/$2" ] || (cd "$work" && apt source --download-only "$1" && rm -rf "$2.new" &&
     dpkg-source --no-check -x "$1"_*.dsc "$2.new" >&2 && mv "$2.new" "$2")
   echo "$work/$2"

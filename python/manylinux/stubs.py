@@ -54,8 +54,8 @@ def allowed(version):
 
 
 def as_of_then(library):
-    """Maps the name of each symbol to (version, kind, size, moved). The version is the newest one within the limits.
-    `moved` is true if the symbol came into this library later, from a separate library."""
+    """Maps the name of each symbol to (version, kind, size, moved). The version is the newest version within the
+    limits. `moved` is true if the symbol came into this library later, from a separate library."""
     chosen, newest = {}, {}
     for name, version, default, kind, size in symbols_of(library):
         if kind not in ("FUNC", "IFUNC", "OBJECT", "NOTYPE") or size == 0 and kind == "OBJECT":

@@ -5,13 +5,13 @@ import gradus
 import numpy as np
 import pytest
 
-# A shell may start a background job with SIGINT ignored, and Python would then ignore SIGINT.
+# A shell may start a background job with SIGINT ignored. Python would then also ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def accepting_coinciding_points():
-    """Returns the argument that permits fewer distinct points than clusters. Takes its name and value from the
-    error."""
+    """Returns the argument that permits fewer distinct points than clusters. The error that recommends this argument
+    provides its name and value."""
     with pytest.raises(gradus.InputError) as refused:
         gradus.kmeans([[1.0], [1.0]], 2)
     (name, value), = re.findall(r'(\w+)="(\w+)"', refused.value.remedy)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-CALLS = {  # maps each argument to calls with a given value of the argument
+CALLS = {  # for each argument: calls in which the argument has the value x
     "points": [
         lambda x: gradus.kmeans(x, 1), lambda x: gradus.kmeans_initial_centroids(x, 1), lambda x: gradus.kmeans_predict([[1.0]], x),
         lambda x: gradus.kmeans_transform([[1.0]], x), lambda x: gradus.pair_histogram(x, bin_width=1, bins=2),
@@ -40,7 +40,7 @@ class Lazy:
 
 
 class Delayed:
-    """Imitates a dask array that is not computed."""
+    """Imitates a dask array that has not been computed."""
 
     def compute(self):
         raise AssertionError("it is the user who decides to")
@@ -76,7 +76,7 @@ WRONG = {  # maps each kind of object to (object, advice); {0} in the advice is 
 @pytest.mark.parametrize("argument", CALLS)
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_no_array_is_answered_by_name(argument, kind, tmp_path):
-    if argument == "graph" and kind in ("csr_array", "coo_matrix"):  # supported
+    if argument == "graph" and kind in ("csr_array", "coo_matrix"):  # this function supports these kinds
         return
     if argument == "init" and kind in ("a path", "a Path"):
         pytest.skip("a string names a method, and a path a folder")
@@ -149,7 +149,7 @@ def test_the_limit_of_memory_counts_distances():
 
 
 CPP = re.compile(r"[A-Za-z]\w*::\w+|(?<![\w-])--[a-z]")
-FAILING = {  # calls for which the C++ library reports an error
+FAILING = {  # calls that fail in the C++ library
     "memory": lambda: gradus.kmeans(np.ones((1000, 4)), 2, memory_limit=10, device="cpu"),
     "memory of distances": lambda: gradus.kmeans_transform(np.ones((9, 4)), np.ones((1000, 4)), memory_limit=10),
     "memory of a histogram": lambda: gradus.pair_histogram(np.random.default_rng(0).random((5000, 3)), bin_width=1e-5, bins=99999, memory_limit=10),

@@ -1,4 +1,5 @@
-"""Tables and columns of lists through Arrow's PyCapsule interface, from a producer in this file and from libraries."""
+"""Passes tables and columns of lists to Gradus through Arrow's PyCapsule interface. They come from a producer in this
+file and from other libraries."""
 
 import ctypes
 import dataclasses
@@ -15,7 +16,8 @@ import numpy as np
 import pytest
 from gradus import _arrays, _arrow
 
-# A producer. It defines the structures itself, so that errors in the structures of the package are found.
+# The producer in this file. It defines Arrow's structures again, so that the tests find errors in the package's
+# definitions.
 Release = CFUNCTYPE(None, c_void_p)
 Export = CFUNCTYPE(c_int, c_void_p, c_void_p)
 LastError = CFUNCTYPE(c_void_p, c_void_p)
@@ -42,12 +44,12 @@ new_capsule = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_Ne
 pointer_in = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
-CALLBACKS = []  # a callback outlives its last call
+CALLBACKS = []  # keeps the callbacks alive until each of them has been called for the last time
 
 
 @dataclasses.dataclass
 class Node:
-    """An array and its type. `schema` and `array` replace members of the structures, to make them incorrect."""
+    """An array and its type. `schema` and `array` hold incorrect values that replace members of the two structures."""
 
     format: str
     length: int
@@ -67,7 +69,8 @@ def replaced(node, **members):
 
 
 class Exports:
-    """Exports nodes. Counts what was released, and overwrites it, so that late reads are found."""
+    """Exports nodes and counts released structures. Overwrites each released structure, so that the tests find late
+    reads."""
 
     def __init__(self):
         self.kept, self.given, self.wrong = {}, 0, []
@@ -77,7 +80,7 @@ class Exports:
         return CALLBACKS[-1]
 
     def owned(self, one, *kept):
-        """Makes one release callback responsible for all that is kept."""
+        """Gives the structure a release callback, which keeps the objects `kept` alive until it is called."""
         self.given += 1
         number = self.given
         self.kept[number] = kept
@@ -150,12 +153,12 @@ class Exports:
 
 
 class Single:
-    """An array of another library with __arrow_c_array__."""
+    """An array of another library, with the method __arrow_c_array__."""
 
     def __init__(self, exports, node):
         self.exports, self.node = exports, node
 
-    def __len__(self):  # scikit-learn wants a length or a shape of some arguments
+    def __len__(self):  # scikit-learn requires a length or a shape for some arguments
         return self.node.length
 
     def __arrow_c_array__(self, requested_schema=None):
@@ -166,7 +169,8 @@ class Single:
 
 
 class Chunks:
-    """A table or column of another library with __arrow_c_stream__. The call number `fails` fails; 0 is the schema's."""
+    """Imitates a table or column of another library with __arrow_c_stream__. The consumer's call with the number
+    `fails` fails. Call 0 requests the schema."""
 
     def __init__(self, exports, *nodes, type=None, fails=None, status=errno.EIO, text=b"disk on fire"):
         self.exports, self.nodes, self.fails, self.status = exports, nodes, fails, status
@@ -212,12 +216,12 @@ def format_of(values):
 
 
 def bitmap(valid, offset=0):
-    """Validity bits, after `offset` bits of other rows."""
+    """Returns the bits of `valid`, preceded by `offset` bits of other rows."""
     return np.packbits([False] * offset + list(valid), bitorder="little")
 
 
 def column(values, name="", offset=0, valid=None):
-    """A column of numbers, after `offset` others that do not belong to it."""
+    """A column of numbers. The buffer begins with `offset` numbers that are not in the column."""
     values = np.asarray(values)
     before = np.full(offset, 77, values.dtype)
     buffers = [None if valid is None else bitmap(valid, offset), np.concatenate([before, values])]
@@ -225,7 +229,8 @@ def column(values, name="", offset=0, valid=None):
 
 
 def lists(rows, form="+w", name="", offset=0, inner=0, valid=None, valid_elements=None):
-    """A column of lists. `offset` counts lists that precede it, `inner` the offset of the array of elements."""
+    """A column of lists. The buffer begins with `offset` lists that are not in the column. `inner` is the offset of the
+    array of elements."""
     rows = np.asarray(rows)
     count, width = rows.shape
     elements = np.concatenate([np.full((offset, width), 55, rows.dtype), rows]).ravel()
@@ -269,7 +274,8 @@ def exports():
 
 
 def refused(call, text, kind=gradus.InputError):
-    """Checks the text of an error, and that it names no other argument."""
+    """Checks that the call raises `kind` with a message that contains `text`. Returns the message and the error's
+    fields."""
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value), str(caught.value)
@@ -332,7 +338,7 @@ def test_lists_in_one_buffer_are_used_in_place(exports, dtype, make):
     rows = some((50, 4), dtype)
     for source in (Single(exports, make(rows)), Chunks(exports, make(rows[:0]), make(rows), make(rows[:0]))):
         points = _arrays.matrix(source, "points")
-        (kept,) = exports.kept.values()  # the array; the stream and the schema were released
+        (kept,) = exports.kept.values()  # only the array is left, because the stream and the schema were released
         assert any(isinstance(one, np.ndarray) and np.shares_memory(one, points) for one in kept)
         assert not points.flags.writeable and points.flags.c_contiguous and same(points, rows)
         part = points[7:9]
@@ -425,7 +431,7 @@ def test_nulls_are_refused_with_their_place(exports):
     many = np.ones(300_000, bool)
     many[299_999] = False
     text, _ = refused(lambda: gradus.kmeans(Single(exports, table(column(some(300_000, "f4"), valid=many, offset=7))), 1), "row 299999")
-    # The bitmap decides, not the count of nulls.
+    # The bitmap decides which elements are null. The number of nulls that the producer reports does not matter.
     for count in (0, 1, 20):
         source = Single(exports, table(replaced(column(rows[:, 2], "c", 5, some_valid), null_count=count)))
         refused(lambda: gradus.kmeans(source, 1), "row 13, column 0 'c' (counted from 0) is null")
@@ -455,7 +461,7 @@ def test_the_remedy_for_nulls_is_a_call_of_the_library(exports):
         refused(lambda: gradus.kmeans(source, 1), f"leave such rows out by points.{call}(), or replace the nulls")
 
 
-OTHER = {  # kind in the message -> node
+OTHER = {  # maps each kind, as the message names it, to a node of this kind
     "string": Node("u", 2, [None, None, None]), "binary": Node("vz", 2, [None, None]), "bool": Node("b", 2, [None, None]),
     "decimal": Node("d:38,2", 2, [None, None]), "date": Node("tdD", 2, [None, None]), "null": Node("n", 2, []),
     "timestamp": Node("tsu:UTC", 2, [None, None]), "time": Node("ttm", 2, [None, None]), "duration": Node("tDs", 2, [None, None]),
@@ -576,7 +582,7 @@ def test_lists_of_unequal_length_are_refused(exports):
 
 
 X = some((6, 2), "f4")
-MALFORMED = {  # what is incorrect -> node
+MALFORMED = {  # maps each fault to a node with this fault
     "a negative length": replaced(column(X[:, 0]), array={"length": -1}),
     "a negative offset": replaced(column(X[:, 0]), array={"offset": -8}),
     "a great offset": replaced(column(X[:, 0]), array={"offset": 2**62}),

@@ -1,4 +1,5 @@
-"""KMeansBatches and kmeans_batches: the bits of a fit, whatever the batches; means compared with fractions."""
+"""Tests that KMeansBatches and kmeans_batches give the bits of a fit, however the points are divided into batches.
+Compares means with exact fractions."""
 
 import copy
 import pickle

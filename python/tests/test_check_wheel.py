@@ -1,4 +1,4 @@
-"""check_wheel.py reports each kind of fault."""
+"""Tests that check_wheel.py reports each kind of fault."""
 
 import importlib.metadata
 import importlib.util

@@ -67,7 +67,7 @@ def test_a_sample_for_the_silhouette(groups):
 def test_progress_says_which_fit_it_is(groups):
     told = []
     gradus.choose_clusters(groups, [2, 3], progress=lambda *words: told.append(words))
-    # A fit may be missing, because progress is reported only at intervals.
+    # Some fits may be missing from the reports, because progress is reported only at intervals.
     fits = [words[1:] for words in told if words[0] == "clusters"]
     assert fits[0] == (0, 2, "k = 2") and set(fits) <= {(0, 2, "k = 2"), (1, 2, "k = 3")}
 

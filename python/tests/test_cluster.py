@@ -1,6 +1,6 @@
 """Runs the same code with KMeans, k_means and kmeans_plusplus of gradus and of scikit-learn.
 
-The tests of MiniBatchKMeans are in test_mini_batches.py, except scikit-learn's own.
+MiniBatchKMeans is tested in test_mini_batches.py. scikit-learn's own tests of MiniBatchKMeans run here.
 """
 
 import contextlib
@@ -57,7 +57,8 @@ def outcome(run, module):
 
 
 def both(run):
-    """Returns the results of both libraries. Fails unless exceptions, warnings and printed lines agree."""
+    """Runs the code with both libraries and returns both results. Fails unless exceptions, warnings and printed lines
+    agree."""
     theirs, ours = outcome(run, sklearn.cluster), outcome(run, gradus)
     if theirs.error is None:
         assert ours.error is None, repr(ours.error)
@@ -184,7 +185,7 @@ def test_alike_from_starts_of_their_own(options):
 
 
 def test_starts_are_as_good():
-    """Averages the inertia over many seeds. The mean may differ from scikit-learn's mean only by an amount that chance
+    """Averages the inertia over many seeds. Requires that the means of both libraries differ no more than chance
     explains."""
     x = blobs(5, 400, 2, 9)
     theirs, ours = (
@@ -422,7 +423,7 @@ REFUSED = [
 def test_refused_alike(number):
     run = REFUSED[number]
     assert outcome(run, sklearn.cluster).error is not None
-    # Gradus accepts more values, so its message differs.
+    # The messages differ for these two arguments, because Gradus accepts more values of them than scikit-learn does.
     if "random_state" in run.__code__.co_consts or "a" in run.__code__.co_consts:
         assert isinstance(outcome(run, gradus).error, type(outcome(run, sklearn.cluster).error))
     else:
@@ -558,7 +559,8 @@ if ARRAY_API and NAME == "KMeans" and not no_gpu and importlib.util.find_spec("t
 @pytest.mark.parametrize("array_api", [False, True])
 @pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans"])
 def test_checks_of_scikit_learn(name, array_api):
-    """Only one check may fail: that weights equal repeated points from random starts, which holds for neither library."""
+    """Only one check may fail. It requires that a fit with weights equals a fit with repeated points, although both
+    choose random initial centroids. Neither library satisfies this check."""
     variables = {name: value for name, value in os.environ.items() if name != "SCIPY_ARRAY_API"}
     if array_api:
         variables["SCIPY_ARRAY_API"] = "1"
@@ -568,7 +570,7 @@ def test_checks_of_scikit_learn(name, array_api):
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's tests of KMeans, MiniBatchKMeans, k_means and kmeans_plusplus pass with ours."""
+    """scikit-learn's tests of KMeans, MiniBatchKMeans, k_means and kmeans_plusplus pass with the versions of gradus."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "in_place_of_scikit_learn",
                "--pyargs", "sklearn.cluster.tests.test_k_means"]  # fmt: skip
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])

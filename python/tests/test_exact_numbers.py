@@ -1,4 +1,5 @@
-"""Converts every argument from every type: the result is exact, or an error names the place."""
+"""Converts arguments from every element type. Either the result is exact, or an error names the first inexact
+element."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -10,7 +11,7 @@ from scipy import sparse
 
 ODD = 2**53 + 1  # not representable in float64
 FLOAT_ODD = 2**24 + 1  # not representable in float32
-ONE = np.float32([[1], [2], [4], [8]])  # points in float32
+ONE = np.float32([[1], [2], [4], [8]])  # four points, in float32
 EYE = np.eye(4, dtype=np.float32)
 
 
@@ -29,7 +30,7 @@ def model(X, **options):
     return [found.cluster_centers_, found.labels_, found.inertia_]
 
 
-# The calls under test, by the name of the tested argument. A call passes four numbers to this argument.
+# The name of each tested argument, with a call that passes four numbers to the argument.
 OWN_TYPE = {
     "kmeans points": lambda x: fit(x.reshape(-1, 1)),
     "kmeans_initial_centroids points": lambda x: gradus.kmeans_initial_centroids(x.reshape(-1, 1), 2, init="first").centroids,
@@ -135,8 +136,7 @@ def test_what_is_no_float32_is_refused_beside_points_in_float32(name, numbers):
 
 
 def test_the_numbers_of_a_list_have_no_type():
-    """Floating-point numbers in a list round to the nearest number of the needed type, as in a text file. Integers must
-    be exact."""
+    """In a list, floating-point numbers are rounded to the needed type, as in a text file. Integers must be exact."""
     weights = [0.1, 0.3, 0.7, 1.1]
     assert same(fit(ONE, weights=weights), fit(ONE, weights=np.float32(weights)))
     assert same(histogram(ONE, weights=tuple(weights)), histogram(ONE, weights=np.float32(weights)))
@@ -232,7 +232,7 @@ def test_memory_is_estimated_for_the_type_that_is_computed_in():
 
 @pytest.mark.parametrize("name, numbers", [("points", np.array([[ODD], [1]])), ("weights", np.array([0.1, 0.3]))])
 def test_the_program_refuses_the_same(name, numbers, tmp_path):
-    """The program and the package apply the same rule."""
+    """Tests that the program rejects the same numbers as the package."""
     import subprocess
     import sys
 

@@ -1,7 +1,7 @@
 """Calls functions with generated arrays: each call returns a result or raises a documented error, and changes no input.
 
-GRADUS_GENERATED_CALLS sets the number of calls. ./dev test --full makes many more, and repeats them with the address and
-undefined-behaviour sanitizers.
+GRADUS_GENERATED_CALLS sets the number of calls. ./dev test --full makes many more calls, and repeats them under the
+address sanitizer and the undefined-behaviour sanitizer.
 """
 
 import os
@@ -80,8 +80,8 @@ centroids = st.one_of(arrays(), st.builds(
 
 
 def projection(points, most_points, memory_limit=None, **_):
-    """Calls kmeans_projection() without the arguments that it lacks. The function always runs on one CPU thread, so it
-    lacks some of the common arguments."""
+    """Calls kmeans_projection(). The projection always runs on one CPU thread, so the function lacks some of the common
+    arguments. They are dropped here."""
     return gradus.kmeans_projection(points, most_points=most_points, memory_limit=memory_limit)
 
 

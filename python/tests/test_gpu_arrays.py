@@ -1,7 +1,7 @@
-"""Arrays on a GPU: inputs are read in place, and results are arrays of the same library on that GPU.
+"""Arrays on a GPU. Inputs are read in place, and results are arrays of the same library on the same GPU.
 
-Tests that need a GPU or another library are skipped without it. Decisions of the Python layer are also tested on host
-arrays that claim to be on a GPU (Said).
+Tests that need a GPU or another library are skipped if it is missing. The remaining tests run on every machine. They
+use host arrays that claim to be on a GPU (class Said), and test the decisions of the Python layer.
 """
 
 import hashlib
@@ -167,7 +167,8 @@ def test_same_bits_on_a_gpu(name, library):
         assert (found.counts == expected.counts).all() and "NVIDIA" in found.report.device
 
     metric = options.get("metric", "euclidean")
-    for means in (expected.centroids, found.centroids):  # centroids of the fit on the CPU and of the fit on the GPU
+    # the centroids of the fit on the CPU, and then of the fit on the GPU
+    for means in (expected.centroids, found.centroids):
         labels, inertia = gradus.kmeans_predict(
             means, array, weights=there.get("weights"), metric=metric, return_inertia=True
         )
@@ -383,7 +384,8 @@ def test_estimator(library):
     assert (library.here(model.fit_predict(array)) == usual.labels_).all()
     assert model.score(array) == usual.score(points)
     usual.set_params(device="auto")
-    # The model was fitted in one memory, and its rows are in the other.
+    # Each model gets rows in the memory that it was not fitted in: rows on the GPU after a fit in host memory, and the
+    # reverse.
     for fitted, rows in ((usual, array), (model, points)):
         labels = fitted.predict(rows)
         assert ((library.here(labels) if rows is array else labels) == usual.labels_).all()
@@ -451,8 +453,8 @@ def test_starts_of_an_estimator_on_a_gpu(library, capsys):
 
 
 def test_a_stream_behind_a_long_kernel(torch):
-    """The call reads a tensor that is written late. If the call receives the stream of the tensor, the labels are
-    correct. Without the stream, at least one call returns incorrect labels."""
+    """The tensor is written only after a delay. If the call receives the stream of the tensor, the labels are correct.
+    Without the stream, at least one call reads the tensor too early and returns incorrect labels."""
     random = np.random.default_rng(9)
     points = random.random((5000, 8), np.float32)
     means = points[:16].copy()
@@ -467,7 +469,7 @@ def test_a_stream_behind_a_long_kernel(torch):
         rows.copy_(bad)
         torch.cuda.synchronize()
         with torch.cuda.stream(side):
-            torch.cuda._sleep(20_000_000)  # waits this number of clock cycles, about 10 ms
+            torch.cuda._sleep(20_000_000)  # occupies the GPU for this number of clock cycles, about 10 ms
             rows.copy_(good)
         labels = gradus.kmeans_predict(means, rows, **stream).cpu().numpy()
         torch.cuda.synchronize()
@@ -543,7 +545,8 @@ def test_numbers_of_streams():
 
 
 def copied_bytes(torch, work, folder):
-    """Returns the bytes that the whole process copies between host and GPU, by the profiler."""
+    """Runs the work. Returns the bytes that the process copies between host and GPU in this time, as the profiler
+    reports them."""
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as seen:
         work()
@@ -562,7 +565,7 @@ def test_nothing_is_copied(torch, tmp_path, record_property):
     gradus.kmeans(small, clusters, max_iterations=3)
     gradus.kmeans_transform(small[:clusters], small)
     host = points.cpu().numpy()
-    # Shows that the profiler sees copies of the points.
+    # Checks that the profiler sees copies of the points, so that its silence in the other calls means something.
     control = copied_bytes(torch, lambda: gradus.kmeans(host, clusters, max_iterations=2, device="gpu"), tmp_path)
     assert control >= size, "the profiler does not see the copies of the library"
     del host
@@ -632,7 +635,8 @@ def test_the_second_gpu(torch, second):
 
 
 class Said:
-    """An array in host memory that claims to be on a GPU. Nothing reads its elements."""
+    """An array in host memory that reports a GPU as its device. The tests read only its description, never its
+    elements."""
 
     CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLPack's type codes
 
@@ -750,7 +754,7 @@ def test_other_functions_name_the_way_out(said):
 
 
 def test_facts_of_host_arrays():
-    """The library receives the address of the array itself."""
+    """Checks that the library receives the address of the caller's array. If so, no copy was made."""
     wide = np.zeros((10, 8), np.float64)
     for array in (wide, wide[:, 2:7], wide[::2]):
         taken = _arrays.matrix(array, "points")

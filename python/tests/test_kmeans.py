@@ -103,8 +103,8 @@ def test_predict_and_transform(points):
 
 def test_weights(points):
     weights = np.random.default_rng(2).integers(0, 4, len(points))
-    # The tolerance must be 0. Otherwise the fits would stop by a rule that uses the variance of the columns without
-    # weights. This variance differs between the two calls.
+    # The tolerance must be 0. Otherwise the two fits would use different limits: the limit depends on the variance of
+    # the columns, which is computed without weights.
     plain = gradus.kmeans(np.repeat(points, weights, axis=0), 4, init=points[:4], tolerance=0)
     weighed = gradus.kmeans(points, 4, init=points[:4], weights=weights, tolerance=0)
     assert (np.repeat(weighed.labels, weights) == plain.labels).all()

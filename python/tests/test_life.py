@@ -31,7 +31,7 @@ def test_every_variant(row, boundary):
         try:
             result = gradus.life(cells, 20, boundary=boundary, variant=row.name, threads=threads)
         except gradus.UnsupportedError as error:
-            assert row.name in str(error) and "plane" in str(error)  # the variant supports only the plane
+            assert row.name in str(error) and "plane" in str(error)  # because this variant supports only the plane
             result = gradus.life(cells, 20, boundary="plane", variant=row.name, threads=threads)
             assert result.population == gradus.life(cells, 20, boundary="plane").population
             continue

@@ -16,11 +16,12 @@ def matrices(rows, depth, columns, dtype, seed=1):
 
 
 def canonical(a, b):
-    """Computes the canonical product: sums exact products in blocks of 256, with one rounding per step, and then sums
-    the blocks."""
+    """Computes the canonical product. Adds exact products in blocks of 256 with one rounding per addition, and then
+    adds the sums of the blocks."""
     kind = a.dtype.type
 
-    def rounded_once(product, total):  # fma() of floats: their product is exact in double, so only the sum is rounded
+    # computes fma() of floats: the product is exact in double, so only the sum is rounded
+    def rounded_once(product, total):
         return kind(math.fsum([float(product), float(total)]))
 
     found = np.zeros((len(a), b.shape[1]), a.dtype)
@@ -42,7 +43,7 @@ def test_every_variant(row, dtype):
     a, b = matrices(37, 300, 29, dtype)
     expected = a.astype(np.longdouble) @ b.astype(np.longdouble)
     error = 300 * np.finfo(dtype).eps
-    if row.name == "cuda_tensor_fast":  # its contract guarantees only a few digits
+    if row.name == "cuda_tensor_fast":  # the contract of this variant guarantees only a few digits
         error += float(row.contract.split()[1])
     bound = error * (abs(a).astype(float) @ abs(b).astype(float))
     strict = gradus.matmul(a, b, threads=1)

@@ -1,4 +1,5 @@
-"""MiniBatchKMeans: means compared with fractions, and fits compared with scikit-learn's from the same start."""
+"""Compares the means of MiniBatchKMeans with exact fractions. Compares its fits with scikit-learn's fits from the same
+initial centroids."""
 
 import copy
 import pickle
@@ -31,7 +32,7 @@ def rounded(exact, dtype):
 
 
 class Reference:
-    """Centroids and the points that each was ever given, in fractions."""
+    """Centroids, and the points that each centroid was ever given. The means are computed with fractions."""
 
     def __init__(self, centers):
         self.centers = centers.copy()
@@ -79,17 +80,18 @@ def test_a_reassigned_centroid_starts_without_weight():
     model.partial_fit(near + 100)
     to_second = gradus.kmeans_predict(before, near + 100) == 1
     assert to_second.any()
-    assert model.cluster_centers_[1] == (near + 100)[to_second].mean()  # of these points alone
+    assert model.cluster_centers_[1] == (near + 100)[to_second].mean()  # the mean does not include earlier points
 
 
 def test_a_reassigned_centroid_is_not_reassigned_at_once():
-    """Its weight for this decision is the smallest of the others, as in scikit-learn."""
+    """When later reassignments are decided, a reassigned centroid counts with the smallest weight of the other
+    centroids, as in scikit-learn."""
     random = np.random.default_rng(2)
     model = MiniBatchKMeans(3, init=[[0.0, 0], [1, 1], [50, 50]], n_init=1, random_state=0)
     model.partial_fit(random.random((1000, 2)))
     chosen = model.cluster_centers_[2].copy()
     assert (chosen < 1).all()
-    for _ in range(3):  # batches far from it, so that it gets no points
+    for _ in range(3):  # no point of these batches is near the reassigned centroid
         model.partial_fit(np.vstack([model.cluster_centers_[:2] for _ in range(50)]))
         assert (model.cluster_centers_[2] == chosen).all()
 
@@ -110,7 +112,7 @@ def test_the_same_bits_for_threads_and_variants(dtype):
     assert len(streams) == len(fits) == 1
 
 
-# Earlier versions draw rows with equal probability and weight them in the batch.
+# Before version 1.9, scikit-learn draws rows with equal probability and applies the weights within the batch.
 draws_alike = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 
 
@@ -122,7 +124,7 @@ draws_alike = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 ])  # fmt: skip
 @pytest.mark.parametrize("weighted", [False, True])
 def test_fits_as_scikit_learn_from_one_start(options, weighted):
-    """The batches are the same too, because an integer random_state draws them in the same way."""
+    """Both libraries draw the same batches, because `random_state` is an integer."""
     weights = np.random.default_rng(3).integers(0, 4, len(X)) if weighted else None
 
     def run(module):
@@ -132,7 +134,7 @@ def test_fits_as_scikit_learn_from_one_start(options, weighted):
     theirs, ours = both(run)
     left, right = fitted_of(theirs), fitted_of(ours)
     assert left.keys() == right.keys()
-    for name in left.keys() - {"inertia_"}:  # a float; scikit-learn's is a numpy.float64 without labels
+    for name in left.keys() - {"inertia_"}:  # our inertia_ is a float, but scikit-learn's may be a numpy.float64
         assert_alike(left[name], right[name])
     assert (ours.n_steps_, ours.n_iter_) == (theirs.n_steps_, theirs.n_iter_)
     np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, rtol=1e-9, atol=1e-9)
@@ -166,7 +168,8 @@ def test_partial_fit_as_scikit_learn_from_one_start(kind):
 
 
 def test_fits_are_as_good():
-    """Over many seeds and with reassignments, the inertia equals scikit-learn's within the spread."""
+    """Compares the inertia of fits with reassignments over many seeds. The median and the minimum must be as good as
+    scikit-learn's."""
     rows = blobs(5, 1500, 2, 12)
     theirs, ours = (
         np.array([module.MiniBatchKMeans(12, random_state=seed, init="random", batch_size=64).fit(rows).inertia_ for seed in range(40)])
@@ -239,14 +242,14 @@ def test_other_states():
 
 
 def test_the_best_of_several_starts():
-    """The inertia of the initial centroids on random rows decides."""
+    """The initial centroids with the smallest inertia on random rows are chosen."""
     starts = [X[:4] + 1e3, X[[10, 60, 110, 160]], X[:4] - 1e3]
     for n_init, best in ((1, 0), (2, 1), (3, 1)):
         queue = iter(starts)
         model = MiniBatchKMeans(4, init=lambda x, k, random_state: next(queue), n_init=n_init, max_iter=1, batch_size=1,
                                 init_size=50, reassignment_ratio=0, max_no_improvement=0, random_state=0).fit(X)  # fmt: skip
         moved = (model.cluster_centers_ != starts[best]).any(axis=1)
-        assert moved.sum() <= 2  # max_no_improvement=0 stops after the second point
+        assert moved.sum() <= 2  # max_no_improvement=0 stops each fit after two points
 
 
 def test_without_labels():

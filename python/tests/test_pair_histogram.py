@@ -70,7 +70,8 @@ def test_bins_and_volume_follow_from_the_box(points):
 
 
 def images(points, vectors, edges):
-    """Counts pairs by the nearest periodic image, searched within two cell vectors."""
+    """Counts each pair at the distance of its nearest periodic image. Searches images that are up to two cell vectors
+    away."""
     first, second = np.triu_indices(len(points), 1)
     apart = points[first] - points[second]
     times = np.stack(np.meshgrid(*[range(-2, 3)] * len(vectors), indexing="ij"), -1).reshape(-1, len(vectors))

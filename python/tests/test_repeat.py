@@ -1,4 +1,5 @@
-"""Repeats runs of the program with gradus.repeat(), and checks the option table that both use."""
+"""Repeats runs of the program with gradus.repeat(). Checks the option table that gradus.repeat() and the program
+use."""
 
 import inspect
 import json
@@ -124,7 +125,7 @@ def test_names_and_aliases():
 
 
 def recorded(folder, *words):
-    """Runs a command with --json and writes its output as a record."""
+    """Runs a command with --json and writes its output to a file, to be used as a record."""
     (folder / "record.json").write_text(program(*words, "--json", cwd=folder))
     return folder / "record.json"
 

@@ -1,5 +1,5 @@
-"""Tests `python -m gradus.sklearn` and gradus.sklearn.patch(). The scripts are unchanged scripts of users, and they run
-as `python` would run them."""
+"""Tests `python -m gradus.sklearn` and gradus.sklearn.patch(). The scripts are written for scikit-learn alone, and
+they run as `python` would run them."""
 
 import copy
 import os
@@ -174,7 +174,7 @@ def test_nested_patches():
     KMeans(2).fit(X)
     assert len(outer.calls) == 2
     gradus.sklearn.unpatch()
-    kept = gradus.sklearn._kmeans_plusplus  # a name that was imported under the patch
+    kept = gradus.sklearn._kmeans_plusplus  # this name was imported while the patch was in force
     assert len(kept(X, 3)) == 2 and len(outer.calls) == 2
 
 
@@ -333,8 +333,8 @@ def test_the_end_of_a_script(name, tmp_path):
 
 
 def test_a_refused_call_leaves_no_trace(tmp_path):
-    """scikit-learn computes a refused call as if Gradus had not begun: the generator draws the same numbers, and each
-    warning appears once."""
+    """If Gradus refuses a call, scikit-learn computes it as if Gradus had not tried: the generator draws the same
+    numbers, and each warning appears once."""
     (tmp_path / "script.py").write_text(textwrap.dedent("""
         import warnings
         import numpy as np
@@ -412,8 +412,9 @@ def test_the_device_of_a_run(tmp_path):
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's own tests pass under the patch, except tests that compare one random start of both libraries, or
-    that depend on a tie between two points that are equally far from their centroids."""
+    """scikit-learn's own tests pass under the patch. Two kinds of tests are excluded: tests that compare one random
+    start of both libraries, and tests that depend on a tie between two points that are equally far from their
+    centroids."""
     differs = ("test_dense_sparse or (test_nonuniform_strategies and kmeans)",)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "patched_scikit_learn", "-k",
                f"not ({' or '.join(differs)})", "--pyargs", "sklearn.cluster.tests.test_k_means",

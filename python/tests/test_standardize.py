@@ -1,4 +1,4 @@
-"""Compares standardize=True with exact fractions, and starts fits from the folder of an earlier fit."""
+"""Compares standardize=True with exact fractions. Tests fits that start from the folder of an earlier fit."""
 
 import json
 import math
@@ -14,7 +14,8 @@ import pytest
 
 
 def plain_standardization(points):
-    """Computes the canonical formulas of gradus/kmeans_standardization.hpp in exact fractions."""
+    """Computes mean, scale and standardized values by the canonical formulas of gradus/kmeans_standardization.hpp, in
+    exact fractions."""
     mean, scale = [], []
     for column in points.astype(np.float64).T.tolist():
         exact = sum(map(Fraction, column)) / len(column)

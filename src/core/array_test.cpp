@@ -24,7 +24,8 @@ constexpr bool becomes = std::is_convertible_v<From, To>;
 static_assert(becomes<Matrix<float>&, MatrixView<float>> && becomes<const Matrix<float>&, MatrixView<const float>>);
 static_assert(!becomes<const Matrix<float>&, MatrixView<float>> && !becomes<Matrix<double>&, MatrixView<const float>>);
 static_assert(!becomes<MatrixView<const float>, MatrixView<float>>);
-static_assert(!becomes<Matrix<float>, MatrixView<const float>>);  // the view would outlive its elements
+// not allowed, because the view would outlive the elements
+static_assert(!becomes<Matrix<float>, MatrixView<const float>>);
 static_assert(becomes<std::vector<std::array<float, 3>>&, MatrixView<const float>>);
 static_assert(!becomes<std::vector<std::array<float, 3>>, MatrixView<const float>>);
 static_assert(becomes<std::vector<float>&, VectorView<float>> && becomes<std::span<float>, VectorView<const float>>);

@@ -37,7 +37,7 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-/// Owns a file descriptor; -1: none.
+/// Owns a file descriptor, or -1 for no file.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -67,7 +67,7 @@ std::string joined(const std::string& directory, std::string_view name) {
   return path.append(name);
 }
 
-/// Returns the path without symbolic links, or an empty string if the file does not exist.
+/// Returns the path with symbolic links resolved, or an empty string if the file does not exist.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real ? real.get() : "";
@@ -82,14 +82,15 @@ bool names_a_descriptor(const std::string& path) {
 /// Makes the rename itself durable. Some file systems cannot sync directories and return EINVAL.
 void sync_directory(const std::string& directory, const std::string& path) {
   const Descriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A directory may be writable but unreadable. The data is then safe, and only the name reaches the disk later.
+  // A directory may be writable but unreadable. It cannot be synced then: the data is already safe, but the name may
+  // reach the disk later.
   if (!descriptor) return;
   if (::fsync(*descriptor) != 0 && errno != EINVAL) throw Error("cannot write '" + path + "'" + reason(errno));
 }
 
 void require_room(const std::string& directory, std::uint64_t bytes, const std::string& path) {
   struct statvfs status {};
-  // Some virtual file systems report no size, so there is no limit to check.
+  // Some virtual file systems report no size. Their free space is unknown, so nothing is checked.
   if (::statvfs(directory.c_str(), &status) != 0 || status.f_blocks == 0) return;
   const std::uint64_t block = status.f_frsize > 0 ? status.f_frsize : status.f_bsize;
   std::uint64_t free = 0;
@@ -135,16 +136,16 @@ bool is_temporary(std::string_view entry, std::string_view prefix) {
          entry.find_first_not_of("0123456789", process + 1) == std::string_view::npos;
 }
 
-/// Locks an open file or folder for this process. Returns false if another process holds the lock, or has removed the
-/// file or folder as stale.
+/// Locks an open file or folder for this process. Returns false in two cases: another process holds the lock, or
+/// another process has removed the file or folder because it seemed stale.
 bool lock(int descriptor) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat status {};
   return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
 }
 
-/// Removes temporary files and folders of `path` that killed processes left behind and that no process has locked. From
-/// such a folder, removes only files whose names are in `names`. A folder that also has other files stays.
+/// Removes temporary files and folders of `path` that killed processes left behind. Skips those that a process has
+/// locked. In such a folder, removes only files whose names are in `names`. If the folder has other files, it stays.
 void remove_stale(const std::string& path, const std::vector<std::string>& names) {
   const std::string directory = parent_of(path);
   const std::string prefix = temporary_prefix(name_of(path));
@@ -179,8 +180,8 @@ constexpr std::array<std::array<std::uint32_t, 256>, 8> crc_tables = [] {
 
 }  // namespace
 
-// Processes eight bytes at a time. Table t contains, for each value of a byte, its effect on the remainder if t more
-// bytes follow the byte.
+// Processes eight bytes at a time. Table t states, for each value of a byte, its effect on the remainder if t more
+// bytes follow.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint32_t crc = ~before;
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -223,8 +224,8 @@ AtomicFile::AtomicFile(std::string path, std::stop_token stop)
   buffer_.reserve(buffer_size);
 }
 
-/// Opens the target itself. A blocking open of a pipe would wait for a reader. This function opens the pipe without
-/// blocking and polls, so that a stop request takes effect.
+/// Opens the target itself. A blocking open of a pipe would wait for a reader without limit. This function therefore
+/// opens pipes in non-blocking mode, and retries until there is a reader or a stop request.
 void AtomicFile::open_in_place(bool is_pipe) {
   const bool looks = is_pipe && stop_.stop_possible();
   constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
@@ -240,7 +241,8 @@ void AtomicFile::open_in_place(bool is_pipe) {
 }
 
 void AtomicFile::make_temporary() {
-  // An unnamed file disappears when its process ends. It can get a name only through /proc, so this method needs /proc.
+  // Tries to open an unnamed file, which disappears when its process ends. The file can later get a name only through
+  // /proc, so /proc must exist.
   descriptor_ = ::open(parent_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (descriptor_ >= 0) {
     if (::access(("/proc/self/fd/" + std::to_string(descriptor_)).c_str(), F_OK) == 0) {
@@ -320,7 +322,7 @@ void AtomicFile::bring_to_disk() {
   const off64_t end = ::lseek64(descriptor_, 0, SEEK_CUR);
   constexpr unsigned int wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   constexpr auto part = static_cast<off64_t>(bytes_between_looks);
-  constexpr off64_t ahead = 8 * part;  // bytes in flight while waiting for a part
+  constexpr off64_t ahead = 8 * part;  // number of bytes that may be in flight before the loop waits for a part
   for (off64_t begin = -ahead; begin < end; begin += part) {
     honour_stop();
     // A later fsync() reports the errors of sync_file_range(). If the file system does not support sync_file_range(),
@@ -335,8 +337,8 @@ void AtomicFile::finish() {
   if (finished_) return;
   flush();
   if (in_place_) {
-    // Closes only a file that is written in place. A file with a lock or without a name must stay open. After close()
-    // the descriptor is invalid, even if close() reports an error.
+    // Only a file that is written in place is closed. Temporary files must stay open, because closing would release the
+    // lock and delete an unnamed file. After close() the descriptor is invalid, even if close() reports an error.
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   } else {
     bring_to_disk();
@@ -446,8 +448,8 @@ void OutputSet::commit() {
 
 namespace {
 
-/// Returns true if another folder can replace `directory`. `directory` must be an ordinary folder of this user, and
-/// neither a mount point nor the working directory.
+/// Returns true if another folder can replace `directory`. This requires that `directory` is an ordinary folder of this
+/// user, and neither a mount point nor the working directory.
 bool is_replaceable(const std::string& directory, const struct stat& status) {
   struct stat parent {};
   struct stat working {};
@@ -456,8 +458,8 @@ bool is_replaceable(const std::string& directory, const struct stat& status) {
       ::faccessat(AT_FDCWD, parent_of(directory).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return false;
   if (::stat(".", &working) != 0 || (working.st_dev == status.st_dev && working.st_ino == status.st_ino)) return false;
-  // A folder with access control lists or other attributes is not replaced, because the new folder would lack them. The
-  // SELinux label does not count, because the system labels the new folder, too.
+  // A folder with access control lists or other attributes is not replaced, because the new folder would lack them. An
+  // SELinux label does not prevent the replacement, because the system also labels the new folder.
   char attributes[512];
   const ssize_t size = ::listxattr(directory.c_str(), attributes, sizeof attributes);
   if (size < 0) return errno == ENOTSUP;
@@ -475,7 +477,8 @@ bool holds_only(const std::string& directory, const std::vector<std::string>& na
          });
 }
 
-/// Makes a locked folder at `path` with the group and mode of `model`. Returns no descriptor if that is impossible.
+/// Makes a folder at `path` with the group and mode of `model`, and locks it. Returns no descriptor if that is
+/// impossible.
 Descriptor make_folder_like(const std::string& path, const struct stat& model) {
   if (::mkdir(path.c_str(), 0700) != 0) return Descriptor(-1);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -530,7 +533,7 @@ bool OutputSet::exchange_folder() {
   sync_directory(parent_of(real), directory_);
   for (const std::string& name : names_) ::unlink(joined(fresh, name).c_str());
   if (::rmdir(fresh.c_str()) != 0 && errno == ENOTEMPTY) {
-    // Another process created a file in the old folder in the meantime. Moves that file to the new folder.
+    // Another process has created a file in the old folder during the exchange. Moves this file to the new folder.
     for (const std::string& name : names_in(fresh).value_or(std::vector<std::string>{}))
       ::renameat2(AT_FDCWD, joined(fresh, name).c_str(), AT_FDCWD, joined(real, name).c_str(), RENAME_NOREPLACE);
     ::rmdir(fresh.c_str());
@@ -538,7 +541,7 @@ bool OutputSet::exchange_folder() {
   return true;
 }
 
-/// Removes the files of an earlier job that this job could have written but did not.
+/// If this job may write a file but has not written it, removes the file of this name that an earlier job has written.
 void OutputSet::remove_unwritten() const {
   for (const std::string& name : names_) {
     const std::string path = path_of(name);
@@ -550,7 +553,7 @@ void OutputSet::remove_unwritten() const {
 }
 
 void OutputSet::replace_one_by_one() {
-  // Some of the steps can fail. These steps come first, before any file is replaced.
+  // Does the steps that can fail first, before any file is replaced.
   for (AtomicFile& file : files_) {
     struct stat status {};
     if (::stat(file.target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) file.fail(EISDIR);

@@ -14,14 +14,15 @@ namespace gradus::core {
 
 /// A file under construction. The bytes go to a temporary file in the target's directory. commit() renames the
 /// temporary file over the target in one step. Without commit(), the temporary file is removed. So no reader sees a
-/// partial file. On file systems with unnamed files (O_TMPFILE), this also holds if the process is killed; elsewhere,
-/// the next AtomicFile with the same target removes the leftover.
+/// partial file. If the process is killed, a temporary file may stay; the next AtomicFile with the same target removes
+/// it. On file systems with unnamed files (O_TMPFILE), no file stays.
 ///
 /// Symbolic links are followed, and the permissions of an existing file are kept. If the target is not a regular file
 /// (/dev/stdout, /dev/null, a pipe), the bytes go directly to the target.
 ///
 /// Every failure throws gradus::Error with the path and the reason, including a full disk that is detected only at the
-/// end. A stop request before the rename throws InterruptedError, also while bytes are flushed to the disk.
+/// end. After a stop request, every step before the rename throws InterruptedError, even if bytes are being flushed to
+/// the disk.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path, std::stop_token stop = {});
@@ -39,8 +40,8 @@ class AtomicFile {
   void commit();
 
   const std::string& path() const { return path_; }
-  /// Return the length and the CRC-32 (as in zlib) of a finished file of an OutputSet. A reader can check the file with
-  /// them.
+  /// For a finished file of an OutputSet: size() returns its length, and checksum() its CRC-32 (as in zlib). With both,
+  /// a reader can check the file.
   std::uint64_t size() const { return size_; }
   std::uint32_t checksum() const { return checksum_; }
   const std::stop_token& stop() const { return stop_; }
@@ -61,9 +62,11 @@ class AtomicFile {
 
   std::string path_;  ///< the caller's path
   std::stop_token stop_;
-  std::string target_;     ///< the path with symbolic links resolved
-  std::string temporary_;  ///< empty if the file has no name yet, is written in place, or already has its final name
-  int descriptor_ = -1;    ///< open until the file is committed; holds a lock that marks the temporary file as in use
+  std::string target_;  ///< the path with symbolic links resolved
+  /// the file's present temporary name; empty if the file has no name yet, is written in place, or already has its
+  /// final name
+  std::string temporary_;
+  int descriptor_ = -1;  ///< open until the file is committed; holds a lock that marks the temporary file as in use
   bool in_place_ = false;
   bool replaces_ = false;  ///< true if the target existed before
   bool finished_ = false;
@@ -74,10 +77,10 @@ class AtomicFile {
   std::vector<std::byte> buffer_;
 };
 
-/// The output files of a job, in one directory. They appear when all of them have been written. If the directory
+/// The output files of a job, in one directory. They appear after all of them have been written. If the directory
 /// contains no files with other names, they all appear in one step (see docs/decisions/0040-results-appear-whole.md).
-/// The same step removes files of an earlier job that this job could have written but did not. Missing directories are
-/// created, and removed again if the job fails.
+/// The same step removes files of an earlier job that this job has not written, provided that their names are in
+/// `names`. Missing directories are created. If the job fails, they are removed again.
 class OutputSet {
  public:
   /// `names` lists all files that a job of this kind may write.
@@ -89,8 +92,8 @@ class OutputSet {
   /// Adds a file with one of the names. The reference stays valid. `bytes` is the size of the file, if known. Throws
   /// Error if the whole set does not fit on the disk.
   AtomicFile& add(std::string_view name, std::uint64_t bytes = 0);
-  /// Makes `seal` the file that marks the set as complete. If the files have to be replaced one by one, the seal is
-  /// replaced last. Until then, a file with the content `placeholder` has the name of the seal.
+  /// Makes `seal` the file that marks the set as complete; it is put in place last. If the files have to be replaced
+  /// one by one, a file with the text `placeholder` first takes the place of the old seal.
   void set_seal(const AtomicFile& seal, std::string placeholder);
   /// Flushes every file to the disk, then puts all of them in place. If a step fails, removes the new files that
   /// already have their final names.
@@ -119,8 +122,8 @@ class OutputSet {
 /// Writes `text` to the file `path` atomically.
 void write_atomically(const std::string& path, std::string_view text);
 
-/// Returns the CRC-32 (as in zlib and PNG) of data that consists of a beginning with the CRC-32 `before`, followed by
-/// `bytes`.
+/// Returns the CRC-32 (as in zlib and PNG) of data that consists of two parts. `before` is the CRC-32 of the first
+/// part, and `bytes` is the second part.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace gradus::core

@@ -1,4 +1,4 @@
-// Tests of sets of files. The writer is killed at each of its system calls. Some tests run as if the file system had no
+// Tests sets of files. Tests kill the writer at each of its system calls. Some tests run as if the file system had no
 // unnamed files, or as if it could not exchange folders. Other tests cover leftovers of earlier sets and free disk
 // space.
 #include <fcntl.h>
@@ -73,7 +73,7 @@ using OutputSetTest = AtomicFilesTest;
 
 const std::vector<std::string> names{"centroids", "labels", "picture", "summary"};
 
-/// Writes the set `generation`, with or without the picture.
+/// Writes the files of the set `generation`, with or without the picture.
 void write_set(const fs::path& directory, const std::string& generation, bool picture) {
   OutputSet set(directory, names);
   set.add("centroids", 10).write("centroids " + generation);
@@ -93,7 +93,7 @@ std::map<std::string, std::string> expected_set(const std::string& generation, b
   return all;
 }
 
-// Features that a test disables, as if the file system lacked them.
+// Features of the file system that a test disables.
 struct Lacking {
   bool unnamed_files = false;
   bool exchange = false;
@@ -145,7 +145,7 @@ End run_until(int call, const std::function<void()>& act) {
   };
   ::waitpid(child, &status, 0);
   if (!WIFSTOPPED(status)) return ended(End::failed);
-  // The process stops twice per system call: at its start and at its end.
+  // The tracer stops the process twice per system call: at the call's start and at its end.
   for (int stop = 0; stop < 2 * call - 1; ++stop) {
     if (::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return End::untraceable;
     ::waitpid(child, &status, 0);
@@ -156,7 +156,8 @@ End run_until(int call, const std::function<void()>& act) {
   return End::killed;
 }
 
-// Sanitizers gain nothing from testing every system call, so sanitized builds test every seventh one.
+// With sanitizers, only every seventh system call is tested, because the calls in between would not reveal further
+// errors.
 #ifdef GRADUS_SANITIZED
 constexpr int kill_step = 7;
 #else
@@ -280,7 +281,7 @@ TEST_F(OutputSetTest, KeepsTheFolderAPersonMade) {
   EXPECT_EQ(content(directory_ / "elsewhere"), "picture new");
   EXPECT_EQ(content(real / "labels"), std::string(300'000, 'n'));
 
-  // A process's working directory is not replaced.
+  // The folder is not replaced if it is the working directory of the process.
   const fs::path before = fs::current_path();
   fs::current_path(real);
   write_set(".", "here", true);

@@ -9,7 +9,7 @@
 
 namespace gradus::core {
 
-/// Returns a * b. Throws OutOfMemoryError that names `what` on overflow.
+/// Returns a * b. Throws an OutOfMemoryError that names `what` on overflow.
 template <std::integral Integer>
 Integer checked_multiply(Integer a, Integer b, const char* what) {
   Integer product{};
@@ -17,7 +17,7 @@ Integer checked_multiply(Integer a, Integer b, const char* what) {
   return product;
 }
 
-/// Returns a + b. Throws OutOfMemoryError that names `what` on overflow.
+/// Returns a + b. Throws an OutOfMemoryError that names `what` on overflow.
 template <std::integral Integer>
 Integer checked_add(Integer a, Integer b, const char* what) {
   Integer sum{};

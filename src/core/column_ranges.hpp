@@ -1,5 +1,5 @@
-// Ranges of the columns of a matrix of points, and the error for values from which no distance can be computed.
-// cpu/column_ranges.hpp and cuda/column_ranges.hpp compute the ranges.
+// The range of values in each column of a matrix of points. Also the error for values with which distances cannot be
+// computed. cpu/column_ranges.hpp and cuda/column_ranges.hpp compute the ranges.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,16 @@
 
 namespace gradus::core {
 
-/// Coordinates above this magnitude could make a squared distance over many columns overflow double.
+/// If a coordinate exceeds this magnitude, a squared distance over many columns may overflow double.
 inline constexpr double largest_magnitude = 0x1p500;
 
 struct ColumnRanges {
   std::vector<double> lowest;  ///< per column; infinity if there are no rows
   std::vector<double> highest;
-  std::vector<int> finest;  ///< for each column, the minimum of finest_bit() over the values; empty if it was not
-                            ///< computed, because that is expensive
+  std::vector<int> finest;  ///< per column, the minimum of finest_bit(); empty unless a caller needs it
 };
 
-/// The ranges of all values except NaN, and the first invalid value.
+/// The ranges of all values except NaN, and the place of the first invalid value.
 struct FoundRanges {
   ColumnRanges ranges;
   std::int64_t bad_row = -1;  ///< row of the first value that is NaN, infinite or too large; -1 if there is none

@@ -74,7 +74,7 @@ TEST(Philox, UniformIsInTheUnitIntervalWithTheRightMoments) {
     sum += value;
     squares += value * value;
   }
-  // The tolerances are five standard deviations of the mean: 5 * sqrt(1/12 / draws) and 5 * sqrt(4/45 / draws).
+  // The tolerances are five standard deviations of the two means: 5 * sqrt(1/12 / draws) and 5 * sqrt(4/45 / draws).
   EXPECT_TRUE(std::abs(sum / draws - 1.0 / 2) <= 0.0046) << sum / draws;
   EXPECT_TRUE(std::abs(squares / draws - 1.0 / 3) <= 0.0047) << squares / draws;
 }
@@ -165,7 +165,7 @@ TEST(Rows, ContractsBoundWhatTheyNameAndNeverAllowNan) {
   EXPECT_EQ(text({Contract::invariants}), "invariants");
 }
 
-/// A room that differs from all others: its problem has no points, shape or data, and its result is a count.
+/// The smallest possible room: its problem has no points, no shape and no data, and its result is a count.
 struct Counter {
   struct Shape {};
   using Elements = NoElements;
@@ -361,8 +361,8 @@ TEST(Grid, HoldsEveryBitOfNearbyValues) {
   for (int trial = 0; trial < 20000; ++trial) {
     const int exponent = static_cast<int>(random() % 60) - 30;
     const Grid grid(exponent, std::int64_t{1} << 24);
-    // The grid holds every bit of each float within a factor of 2^52 of the largest value, and every bit of each double
-    // within a factor of 2^23.
+    // The grid holds every bit of a float that is at least 2^-52 times the largest value, and every bit of a double
+    // that is at least 2^-23 times the largest value.
     const double few =
         std::ldexp(static_cast<double>(random() >> 40 | 1 << 23), exponent - 24 - static_cast<int>(random() % 53));
     const double many =
@@ -394,10 +394,10 @@ RC_GTEST_PROP(Grid, SumsInAnyOrderAgree, (const std::vector<std::int64_t>& manti
   }
 }
 
-// Values join and leave a run in random order, and some places stay empty. After RunSum::excess() has been subtracted,
-// each limb of the run must equal the total of two parts. The first part is the sum of the limbs that Grid::split()
-// returns, in which leaving values are subtracted. The second part is n times the bits of integer_magic, where n is the
-// number of joining values minus the number of leaving values.
+// Adds values to a run and removes values from it in random order. Leaves some places empty. After RunSum::excess() is
+// subtracted, each limb of the run must equal the sum of two numbers. The first number is the sum of the limbs of the
+// added values minus the sum of the limbs of the removed values, as Grid::split() returns them. The second number is n
+// times the bits of integer_magic, where n is the number of added values minus the number of removed values.
 TEST(RunSum, EqualsTheSumOfItsValues) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> anywhere(-1, 1);
@@ -485,9 +485,9 @@ std::strong_ordering compare(UInt128 numerator, UInt128 denominator, int exponen
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// Returns true if `result` is numerator / denominator * 2^exponent, rounded to the nearest T, ties to even. The exact
-/// value must be between the midpoints to the neighbouring bit patterns. Beyond the largest number, infinity takes the
-/// place of the next power of two, as in IEEE 754.
+/// Returns true if `result` is numerator / denominator * 2^exponent, rounded to the nearest T, ties to even. Compares
+/// the exact value with the midpoints between `result` and its neighbours. Beyond the largest number, infinity takes
+/// the place of the next power of two, as in IEEE 754.
 template <class T>
 bool is_nearest(T result, UInt128 numerator, UInt128 denominator, int exponent) {
   if (!(result >= 0)) return false;
@@ -575,8 +575,7 @@ TYPED_TEST(Rounding, QuotientsAtTheEndsOfTheRange) {
   }
 }
 
-// If numerator = denominator * midpoint, the quotient is a tie. The test also moves the numerator one step to either
-// side.
+// If numerator = denominator * midpoint, the quotient is a tie. The test also changes the numerator by 1 and by -1.
 TYPED_TEST(Rounding, TiesGoToEven) {
   constexpr int digits = std::numeric_limits<TypeParam>::digits;
   std::mt19937_64 random(5);
@@ -616,8 +615,8 @@ TYPED_TEST(Rounding, ScaledWithASticky) {
     const UInt128 mantissa = random_bits(random, 126);
     const int exponent = static_cast<int>(random() % 2400) - 1300;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, false, exponent), mantissa, 1, exponent));
-    // A sticky bit stands for an unknown fraction in (0, 1). The test uses the fraction 1/2. With a sticky bit,
-    // the mantissa must have more bits than the type, so shorter mantissas are skipped.
+    // A sticky bit stands for an unknown fraction in (0, 1). The test uses 1/2. If there is a sticky bit, the mantissa
+    // must have more bits than the type. Shorter mantissas are therefore skipped.
     if (mantissa >> 64 == 0) continue;
     ASSERT_TRUE(is_nearest(round_scaled<TypeParam>(mantissa, true, exponent), 2 * mantissa + 1, 2, exponent));
   }
@@ -768,7 +767,8 @@ TEST(ExactAccumulator, RoundsOnceToEven) {
   EXPECT_EQ(sum_of({1, half_step, -1e-300}).round<double>(), 1);
   EXPECT_EQ(sum_of({1 + 0x1p-52, half_step}).round<double>(), 1 + 0x1p-51);
   EXPECT_EQ(sum_of({1, 0x1p-24}).round<float>(), 1.0F);
-  EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-1074}).round<float>(), 1.0F + 0x1p-23F);  // rounded once, not to double first
+  // rounded only once, to float; rounding to double first would give another result
+  EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-1074}).round<float>(), 1.0F + 0x1p-23F);
 }
 
 TEST(ExactAccumulator, QuotientsAgreeWithThoseOfSmallIntegers) {
@@ -802,7 +802,7 @@ TEST(ExactAccumulator, PartsMayBeMergedInAnyOrder) {
   const double rounded = whole.round<double>();
   whole.add(-rounded);
   parts[2].add(-rounded);
-  EXPECT_EQ(parts[2].round<double>(), whole.round<double>());  // compares the remainders, that is, the next 53 bits
+  EXPECT_EQ(parts[2].round<double>(), whole.round<double>());  // compares the remainders: the next 53 bits of the sum
 }
 
 TEST(RoundedProduct, IsTheProcessorsWithoutItsLimits) {

@@ -147,7 +147,8 @@ void Error::set_message(ErrorMessage message) {
   parts_ = std::make_shared<const Parts>(std::move(message), parts_->fields);
 }
 
-// Defined here, so that each class's type information exists only in the library and exceptions can cross its boundary.
+// Defined here, so that the type information of each class exists only in the library. Exceptions can then be caught
+// outside of the library.
 Error::~Error() = default;
 UsageError::~UsageError() = default;
 InputError::~InputError() = default;

@@ -11,7 +11,7 @@ namespace gradus::core {
 /// if it is std::bad_alloc, and otherwise an Error with the same text.
 std::string parcel_of(const std::exception_ptr& exception);
 
-/// Throws the error that `rank`, one of `ranks` ranks, serialized.
+/// Throws the error that rank `rank` serialized. `ranks` is the number of ranks.
 [[noreturn]] void throw_parcel(std::string_view parcel, int rank, int ranks);
 
 }  // namespace gradus::core

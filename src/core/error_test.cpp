@@ -118,7 +118,7 @@ TEST(Errors, ReachOtherRanksWhole) {
   EXPECT_FALSE(error.fields().byte);
   EXPECT_EQ(error.fields().allowed, "0 to 5");
   EXPECT_EQ(error.fields().rank, 2);
-  // The rank on which the error occurred is kept.
+  // The error keeps the rank on which it occurred.
   EXPECT_EQ(after_the_way<UsageError>(std::make_exception_ptr(UsageError("x", {.rank = 1, .ranks = 4}))).fields().rank,
             1);
   EXPECT_STREQ(after_the_way<OutOfMemoryError>(std::make_exception_ptr(std::bad_alloc())).what(),

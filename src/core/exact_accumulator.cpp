@@ -22,8 +22,8 @@ struct Magnitude {
 };
 
 Magnitude magnitude_of(ExactAccumulator::Limbs limbs) {
-  // Propagates carries, rounding down. Afterwards every limb but the last is in [0, 2^32), and the last limb gives the
-  // sign.
+  // Propagates carries, rounding down. Afterwards, all limbs except the last one are in [0, 2^32). The last limb has
+  // the sign of the sum.
   const auto settle = [](ExactAccumulator::Limbs& words) {
     std::int64_t carry = 0;
     for (std::size_t index = 0; index + 1 < words.size(); ++index) {
@@ -134,7 +134,7 @@ T ExactAccumulator::round() const {
   UInt128 top = 0;
   for (std::size_t index = sum.digits.size(); index-- > below;) top = top << 32 | sum.digits[index];
   const int exponent = sum.exponent + 32 * static_cast<int>(below);
-  // The digits below are not all zero, because the lowest digit is not zero.
+  // The digits below the top four are not all zero, because the lowest digit is not zero.
   const T magnitude = round_scaled<T>(top, below > 0, exponent);
   return sum.sign < 0 ? -magnitude : magnitude;
 }

@@ -1,5 +1,5 @@
-// Exact sums of doubles and of products of two doubles, in a fixed-point number with a place for every possible bit.
-// The fast sums (exact_sum.hpp) use it as a fallback, and the oracles compute with it.
+// Exact sums of doubles and of products of two doubles. A sum is a fixed-point number with a place for every possible
+// bit. Exact accumulators are the fallback of the fast sums (exact_sum.hpp). The oracles also use them.
 //
 // The number consists of 32-bit limbs, each in a signed 64-bit word. An addition changes three or four words and
 // propagates no carry. A word overflows only after 2^30 additions, and add() propagates the carries before that.
@@ -51,14 +51,15 @@ GRADUS_HOST_DEVICE inline Scaled rounded_product(double a, double b) {
     const UInt128 rest = product & ((half << 1) - 1);
     product >>= drop;
     exponent += drop;
-    // May increase the mantissa to 2^53, which is valid as well.
+    // May round the mantissa up to 2^53. This is valid, too.
     if (rest > half || (rest == half && (product & 1))) ++product;
   }
   return {static_cast<std::uint64_t>(product), exponent, left.negative != right.negative};
 }
 
-/// Returns true if `product` surely equals rounded_product(). `product` was computed in double from a weight of at most
-/// 1 and a squared distance. The two are equal if the weight was scaled without loss and the product is not subnormal.
+/// `product` is the product, in double, of a weight of at most 1 and a squared distance. Returns true only if `product`
+/// certainly equals rounded_product(). This is the case if the scaling of the weight was exact and `product` is not
+/// subnormal.
 GRADUS_HOST_DEVICE inline bool is_plain_product(double scaled_weight, double product) {
   return scaled_weight >= 0x1p-900 && product >= 0x1p-1000;
 }
@@ -90,7 +91,7 @@ class ExactAccumulator {
   void add(Int128 integer, int exponent);
   void subtract_product(double a, double b) { add_product(-a, b); }
   void merge(const ExactAccumulator& other);
-  /// Adds words that were accumulated elsewhere, with at most 2^31 additions each.
+  /// Adds the limbs of another accumulator. Each limb may result from up to 2^31 additions.
   void merge(std::span<const std::int64_t> limbs);
   /// Propagates carries and returns the words. The words are then so small that the words of 2^31 accumulators can be
   /// added without overflow.

@@ -3,13 +3,14 @@
 // A value is rounded once to a fixed-point grid and split into two signed integers, a high and a low limb. The limbs
 // are summed as integers, whose addition is associative and commutative. Wrapping 64-bit additions keep partial sums
 // cheap: one fused multiply-add and one integer addition per limb. Two limbs of B = 38 bits leave 24 bits for the
-// number of summands, so the grid is 2^76 times finer than the largest value. It holds every bit of each float within a
-// factor of 2^52 of the largest value, and of each double within a factor of 2^23.
+// number of summands, so the grid is 2^76 times finer than the largest value. The grid holds every bit of a float that
+// is at least 2^-52 times the largest value, and every bit of a double that is at least 2^-23 times the largest value.
 //
 // A value loses less than one grid step. A quotient of two such sums is therefore in a known interval. If both ends of
 // the interval round to the same number, this number is the correctly rounded quotient (certified_quotient). In the
-// rare other cases, the caller sums the values again exactly (exact_accumulator.hpp). Plain sums become exact with a
-// third limb, and with an exact accumulator for values that are too small for the third limb (exact_total.hpp).
+// rare cases in which the two ends round to different numbers, the caller sums the values again exactly
+// (exact_accumulator.hpp). Plain sums become exact with a third limb, and with an exact accumulator for values that are
+// too small for the third limb (exact_total.hpp).
 //
 // Source of pre-rounding to a common grid: Demmel and Nguyen, "Fast reproducible floating-point summation" (2013).
 #pragma once
@@ -42,7 +43,7 @@ inline int exponent_above(double magnitude, int least = -900) {
   return magnitude == 0 ? 0 : std::max(exponent, least);
 }
 
-/// The smallest exponent of a Grid. Grids for smaller values have this exponent, too.
+/// The smallest exponent of a Grid. A grid for smaller values also uses this exponent.
 inline constexpr int least_grid_exponent = -984;
 
 /// Adding this to a value below 2^51 rounds the value to an integer (ties to even) in the low bits of the sum.
@@ -82,7 +83,7 @@ struct Grid {
   double to_high = 1;  ///< value * to_high is rounded to the high limb
   double to_low = 1;   ///< the remainder of a limb, times to_low, is rounded to the next limb
   int bits = 38;       ///< bits per limb
-  int unit = 0;        ///< exponent of the step of the low limb, which is 2^unit
+  int unit = 0;        ///< the step of the low limb is 2^unit
 
   Grid() = default;
   Grid(int exponent, std::int64_t summands) : bits(limb_bits(summands)) {
@@ -140,8 +141,8 @@ GRADUS_HOST_DEVICE inline double to_double(UInt128 value) {
          static_cast<double>(static_cast<std::uint64_t>(value));
 }
 
-/// Returns numerator / denominator by long division in base 2^32. For small denominators, long division is faster than
-/// a 128-bit division, and much faster on a GPU.
+/// Returns numerator / denominator, computed by long division in base 2^32. If the denominator is small, this is faster
+/// than a 128-bit division, and much faster on a GPU.
 GRADUS_HOST_DEVICE inline UInt128 divide_by_digit(UInt128 numerator, std::uint32_t denominator,
                                                   std::uint32_t& remainder) {
   UInt128 quotient = 0;
@@ -171,7 +172,7 @@ GRADUS_HOST_DEVICE T round_quotient(Int128 numerator, UInt128 denominator, int e
     if (lower == upper && magnitude > 0x1p-900) return negative ? -lower : lower;
   }
   if constexpr (sizeof(T) == 8) {
-    // Repeats this check for double. The numerator and the quotient are pairs of doubles, so that the relative error is
+    // For double, makes the same check with pairs of doubles as numerator and quotient, so that the relative error is
     // below 2^-98.
     const auto upper = static_cast<std::uint64_t>(rest >> 64);
     if (denominator >> 53 == 0 && upper >> 53 == 0) {
@@ -228,7 +229,7 @@ struct TwoDoubles {
 GRADUS_HOST_DEVICE inline TwoDoubles two_doubles(const Grid& grid, Limbs sum) {
   const auto upper = static_cast<double>(sum.high);
   const auto lower = static_cast<double>(sum.low);
-  // The sum of the rounding errors of the two conversions.
+  // the sum of the rounding errors of both conversions
   const double rest = static_cast<double>(sum.high - static_cast<std::int64_t>(upper)) * grid.to_low +
                       static_cast<double>(sum.low - static_cast<std::int64_t>(lower));
   const double above = upper * grid.to_low;
@@ -237,8 +238,8 @@ GRADUS_HOST_DEVICE inline TwoDoubles two_doubles(const Grid& grid, Limbs sum) {
   return {high, ((above - (high - taken)) + (lower - taken)) + rest};
 }
 
-/// Returns numerator / denominator * 2^exponent - from. The error is a few rounding errors of this difference, even if
-/// `from` is much larger than the difference. Requires denominator > 0.
+/// Returns numerator / denominator * 2^exponent - from. The relative error is a few times 2^-53, even if `from` is much
+/// larger than the result. Requires denominator > 0.
 GRADUS_HOST_DEVICE inline double quotient_less(TwoDoubles numerator, TwoDoubles denominator, int exponent,
                                                double from) {
   const double quotient = numerator.high / denominator.high;
@@ -268,7 +269,7 @@ GRADUS_HOST_DEVICE GRADUS_OUT_OF_LINE inline Certified<T> interval_quotient(
   const auto greatest = static_cast<UInt128>(denominator + denominator_slack);
   const T below = round_quotient<T>(lower, lower < 0 ? least : greatest, exponent);
   const T above = round_quotient<T>(upper, upper < 0 ? greatest : least, exponent);
-  return {below, below == above && below != 0};  // not certain for zero, whose sign is unknown
+  return {below, below == above && below != 0};  // a zero result is not certain, because its sign is unknown
 }
 
 /// Returns n / d * 2^exponent, rounded once to T, for numbers n and d that are known only approximately. n differs from

@@ -1,4 +1,4 @@
-// Passes exceptions out of OpenMP parallel regions, which no exception may leave.
+// Passes exceptions out of OpenMP parallel regions. No exception may leave a region by itself.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,8 @@
 
 namespace gradus::core {
 
-/// Each thread calls run() with the code that may throw. After the barrier of the region, the calling thread calls
-/// rethrow().
+/// Each thread of the region calls run() with the code that may throw. After the barrier at the end of the region, the
+/// calling thread calls rethrow().
 class FirstFailure {
  public:
   /// Calls task(). Stores the first exception of any thread. Returns true if this task did not throw.

@@ -21,8 +21,8 @@ std::uint16_t x87_control() {
 }
 
 void set_x87_control(std::uint16_t word) {
-  // Loads the word only if it differs from the current one, because loading is slow. Clears pending exceptions first,
-  // because an exception that the word unmasks would trap.
+  // Loads the word only if it differs from the present word, because loading is slow. First clears pending exceptions:
+  // a pending exception would trap if the new word unmasked it.
   if (word == x87_control()) return;
   asm volatile("fnclex\n\tfldcw %0" : : "m"(word));
 }

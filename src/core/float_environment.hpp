@@ -6,7 +6,7 @@
 
 namespace gradus::core {
 
-/// The control state of one thread: rounding direction, treatment of denormals, precision, and trapping exceptions. A
+/// The control state of one thread: rounding direction, treatment of denormals, precision, and which exceptions trap. A
 /// new thread inherits the state of the thread that starts it. Libraries built with -ffast-math change the state when
 /// they are loaded.
 class FloatEnvironment {

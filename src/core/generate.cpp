@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::string_view while_generating = "stopped while generating points";
 
-// Random streams that are derived from one seed, each for a different purpose.
+// Each random stream serves a different purpose. All streams are derived from one seed.
 constexpr std::uint64_t coordinate_stream = 0;
 constexpr std::uint64_t centre_stream = 1;
 constexpr std::uint64_t member_stream = 2;
 
 /// Returns an approximately normal number: the sum of eight uniform numbers, scaled to variance 1. Its magnitude is at
-/// most 4.9. Logarithms and cosines of C libraries differ between systems, but this sum has the same bits everywhere.
+/// most 4.9. This sum has the same bits everywhere, whereas logarithms and cosines differ between C libraries.
 double bell(const Philox& random, std::uint64_t index) {
   std::int64_t sum = 0;
   for (const std::uint64_t half : {2 * index, 2 * index + 1})
@@ -41,7 +41,7 @@ class RowMaker {
       case Generator::uniform: return uniform(row, target);
       case Generator::blobs: return blob(row, target);
       case Generator::lab_points: return lab(row, target);
-      case Generator::lab_atoms: return;  // generated as one sequence by lab_atoms()
+      case Generator::lab_atoms: return;  // lab_atoms() generates all coordinates as one sequence
     }
   }
 
@@ -65,8 +65,8 @@ class RowMaker {
     }
   }
 
-  // Computes a point as the laboratory's code does: seed = i, and rand_r(&seed) / (float)RAND_MAX * 10 for each
-  // coordinate, in float even if T is double.
+  // Computes a point as the laboratory's code does: seed = i, then rand_r(&seed) / (float)RAND_MAX * 10 for each
+  // coordinate. The arithmetic is in float even if T is double.
   void lab(std::int64_t row, T* target) const {
     auto state = static_cast<std::uint32_t>(row);
     for (std::int64_t column = 0; column < columns_; ++column) {
@@ -133,7 +133,7 @@ LabSequence::LabSequence(std::uint32_t seed) {
     word = word * 16807 % modulus;
     if (word < 0) word += modulus;
   }
-  oldest_ = separation;  // the C library starts at this place of the state
+  oldest_ = separation;  // the C library begins with this element
   for (std::size_t discarded = 0; discarded < 10 * degree; ++discarded) next();
 }
 

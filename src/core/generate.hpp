@@ -1,5 +1,5 @@
-// Generators of points. Every value depends only on the specification, the row and the column, and not on the number of
-// threads, the machine or the C library.
+// Generators of points. A coordinate depends only on the specification, the row and the column. It does not depend on
+// the number of threads, the machine or the C library.
 #pragma once
 
 #include <array>
@@ -13,10 +13,11 @@
 namespace gradus::core {
 
 enum class Generator : std::uint8_t {
-  uniform,     ///< each coordinate is uniform in [low, high)
-  blobs,       ///< bell-shaped clusters of standard deviation `spread` around centres that are uniform in [low, high)
-  lab_points,  ///< points of published experiments: point i uses lab_random() from state i
-  lab_atoms    ///< atoms of published experiments: LabSequence(1) gives all coordinates, in [0, 23000]
+  uniform,  ///< each coordinate is uniform in [low, high)
+  blobs,    ///< bell-shaped clusters of standard deviation `spread` around centres that are uniform in [low, high)
+  /// points of published experiments: the coordinates of point i are the numbers of lab_random(), starting from state i
+  lab_points,
+  lab_atoms  ///< atoms of published experiments: the coordinates are the numbers of LabSequence(1), in [0, 23000]
 };
 std::string_view to_string(Generator kind);
 
@@ -25,7 +26,7 @@ inline constexpr double farthest_of_blob = 4.9;
 
 struct PointSpecification {
   Generator kind = Generator::uniform;
-  std::uint64_t seed = 0;  ///< ignored by lab_points and lab_atoms, like all following members
+  std::uint64_t seed = 0;  ///< lab_points and lab_atoms ignore this member and all members below
   double low = 0;
   double high = 10;
   std::int64_t clusters = 10;  ///< used by blobs
@@ -39,8 +40,8 @@ template <class T>
 void generate_points(const PointSpecification& specification, std::int64_t first_row, MatrixView<T> points, int threads,
                      const std::stop_token& stop = {});
 
-/// Returns the next number, in [0, 2^31), of glibc's rand_r. Other systems have a different rand_r, but the published
-/// experiments used this one.
+/// Returns the next number, in [0, 2^31), of glibc's rand_r. The published experiments used glibc. Other systems have a
+/// different rand_r.
 std::int32_t lab_random(std::uint32_t& state);
 
 /// The sequence of glibc's rand after srand(seed), in [0, 2^31): an additive feedback generator of degree 31.

@@ -1,4 +1,5 @@
-// Tests that generated points have the defined bits, for any number of threads and any division into blocks.
+// Tests that generated points have the defined bits, with any number of threads and however the points are divided into
+// blocks.
 #include "core/generate.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +53,8 @@ TEST(Generate, LabPointsAreThoseOfTheLaboratory) {
 }
 #endif
 
-// Tests the numbers of the definition instead of calling the C library, so that the test also runs on other systems.
+// The expected numbers are constants, so the test does not call rand_r() and also passes on systems with a different
+// rand_r().
 TEST(Generate, LabPointsGolden) {
   std::uint32_t state = 0;
   EXPECT_EQ(lab_random(state), 1012484);

@@ -1,6 +1,6 @@
 // Macros for functions that compute the same results on the CPU and on the GPU. CUDA sources compile such a function
-// for both. All other sources compile it only for the CPU. GRADUS_OUT_OF_LINE marks rarely called functions that must
-// not take registers from the hot path of a kernel.
+// for both. All other sources compile it only for the CPU. GRADUS_OUT_OF_LINE keeps rarely called functions from being
+// inlined, so that they do not increase the number of registers in the hot path of a kernel.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,6 +1,6 @@
-// The ladder of a problem: a row for each variant, and the search by name. Rows have the same form in every problem.
-// The source file of each variant ends with the row of the variant. Each problem has one explicit list of pointers to
-// the rows, in ladder order (src/<problem>/variants.cpp). Nothing registers itself.
+// The ladder of a problem: a row for each variant, and functions that find a row by name. Rows have the same form in
+// every problem. The source file of each variant ends with the row of the variant. Each problem has one explicit list
+// of pointers to its rows, in ladder order (src/<problem>/variants.cpp). No row registers itself.
 #pragma once
 
 #include <cmath>
@@ -38,14 +38,14 @@ struct Support {
   explicit operator bool() const { return supported; }
 };
 
-/// The accuracy that a variant guarantees, relative to the oracle. One function per problem checks it: compare() in the
-/// problem's cases.hpp, which the tests, `gradus verify` and `gradus bench` share.
+/// The accuracy that a variant guarantees, relative to the oracle. Each problem has one function that checks the
+/// contract: compare() in cases.hpp. The tests, `gradus verify` and `gradus bench` use this function.
 struct Contract {
   enum Kind : std::uint8_t {
-    same_bits,  ///< identical to the oracle: labels, centroids, counts, distances, cells
+    same_bits,  ///< identical to the result of the oracle: labels, centroids, counts, distances, cells
     within,     ///< computed with the textbook's arithmetic: the quantity named by `of` differs from the oracle's by at
                 ///< most `bound`
-    invariants  ///< more than one result is correct; the checks examine required properties of the result
+    invariants  ///< several results are correct; the checks examine properties that every correct result has
   };
   Kind kind = same_bits;
   double bound = 0;          ///< relative bound if the kind is `within`
@@ -69,21 +69,20 @@ using Memory = MemoryEstimate;
 /// The element types of a room's data. Every variant of the room exists for each of these types.
 template <class... T>
 struct Elements {};
-/// The list of a room whose problem has no data, such as the room of locks. The room's templates are instantiated with
-/// `void`.
+/// The list of a room whose problem has no data, such as locks. The room's templates are instantiated with `void`.
 using NoElements = Elements<void>;
 
-/// A function that runs a variant. A room is a struct that names the types of a problem: `Shape`, `Elements`, and for
-/// each element type T `Problem<T>` and `Result<T>`. Its member `name` is the name of the problem.
+/// The function that runs a variant. It does the whole job. `execution` gives the number of threads, the device and the
+/// progress callback. The function adds the seconds of its phases to `phases`.
 ///
-/// A run does the whole job. `execution` gives the number of threads, the device and the progress callback. The run
-/// adds the seconds of its phases to `phases`.
+/// `Room` is a struct that names the types of a problem: `Shape`, `Elements`, and for each element type T `Problem<T>`
+/// and `Result<T>`. Its member `name` is the name of the problem.
 template <class Room, class T>
 using Run = typename Room::template Result<T> (*)(const typename Room::template Problem<T>& problem,
                                                   const Execution& execution, std::vector<Phase>& phases);
 
-/// Stands for the runs of a variant that this build does not compile; calling it throws UnsupportedError. The
-/// `supports` of the variant's row reports the same reason.
+/// Takes the place of a run if this build does not compile the variant. Calling it throws UnsupportedError. `supports`
+/// in the variant's row reports the same reason.
 struct NotCompiled {};
 
 template <class Room, class T>
@@ -100,7 +99,7 @@ struct RunOf {
   }
 };
 
-/// A callable object with an overload for each element type. Each overload is a run of the variant.
+/// A callable object with an overload for each element type. Each overload is the run of the variant for this type.
 template <class Room, class List = typename Room::Elements>
 struct Runs;
 template <class Room, class... T>
@@ -110,7 +109,7 @@ struct Runs<Room, Elements<T...>> : RunOf<Room, T>... {
   using RunOf<Room, T>::operator()...;
 };
 
-// The runs of a GPU variant, one per element type. The table contains the variant's row even in builds without CUDA.
+// The runs of a GPU variant, one per element type. In a build without CUDA, the variant still has a row in the table.
 #ifdef GRADUS_HAS_CUDA
 #define GRADUS_CUDA_RUNS(...) \
   { __VA_ARGS__ }
@@ -157,7 +156,7 @@ template <class Room>
 struct Variant {
   using Shape = typename Room::Shape;
 
-  std::string_view name;         ///< the name of the variant, of its file and of its function; the value of --variant
+  std::string_view name;         ///< the name of the variant, of its file and of its function; --variant selects it
   std::string_view summary;      ///< the idea in one line
   std::string_view change = {};  ///< the difference from the previous rung, and its benefit
   Contract contract = {};
@@ -165,8 +164,9 @@ struct Variant {
   bool deterministic = true;  ///< two runs with the same number of threads give the same bits; with the contract
                               ///< `same_bits`, even two runs with different numbers of threads do
   bool device_input = false;  ///< accepts views of GPU memory; the driver copies views of host memory to the GPU
-  bool on_ranks = false;      ///< several ranks may share the work: see Execution::communicator
-  bool baseline = false;      ///< calls another library, which a machine may lack; never chosen automatically
+  bool on_ranks = false;      ///< several ranks can share the work: see Execution::communicator
+  /// the variant calls another library, which may be missing on a machine; never chosen automatically
+  bool baseline = false;
   const OptionTable* options = nullptr;  ///< the variant-specific options: see core/variant_options.hpp
   /// Reports whether the variant supports a job of this shape on this machine.
   Support (*supports)(const Shape& shape, const execution::Machine& machine) = everywhere<Shape>;
@@ -180,7 +180,7 @@ struct Variant {
   }
 };
 
-/// The rows of a ladder in order: a list of pointers that iterates like a list of rows.
+/// The rows of a ladder, in order. The object contains pointers, but its iterators refer to the rows.
 template <class Row>
 class Rows {
  public:
@@ -216,8 +216,8 @@ class Rows {
   std::span<const Row* const> rows_;
 };
 
-// Declares a row, which is defined at the end of the variant's file, and makes a pointer to it for the room's list of
-// rungs. Rows are constant-initialized, so the initialization order of files does not matter.
+// Declares the row of a variant. The variant's file defines the row at its end. Rows are constant-initialized, so the
+// initialization order of files does not matter.
 #define GRADUS_DECLARE_RUNG(name) extern constinit const Variant name##_rung;
 #define GRADUS_POINT_TO_RUNG(name) &name##_rung,
 
@@ -230,8 +230,8 @@ struct Ladder {
   Support (*support)(std::string_view variant, const execution::Machine& machine);
 };
 
-/// Returns the row called `name` (hyphens count as underscores). Throws UsageError with the nearest name if there is
-/// none.
+/// Returns the row called `name` (hyphens count as underscores). If there is none, throws UsageError, which suggests
+/// the most similar name.
 template <class List>
 const auto& find_variant(const List& variants, std::string_view name, std::string_view problem) {
   const std::string wanted = with_underscores(name);
@@ -270,7 +270,7 @@ inline constexpr Ladder ladder_of{
         },
 };
 
-/// Returns the names of the rows with this capability, for a message: "'one', 'another'".
+/// Returns the names of the rows in which `capability` is true, for a message: "'one', 'another'".
 template <class Variant>
 std::string names_with(bool Variant::*capability, Rows<Variant> variants) {
   std::string names;

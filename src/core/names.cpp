@@ -41,7 +41,8 @@ std::string did_you_mean(std::string_view name, std::span<const std::string_view
       nearest = candidate;
     }
   }
-  // If no name is near, suggests the first one that begins with `name`, such as a lock's name without "_lock".
+  // If no name is similar, suggests the first one that begins with `name`. Users may thus leave out "_lock" at the end
+  // of a lock's name.
   if (nearest.empty() && name.size() > 2)
     for (const std::string_view candidate : candidates)
       if (nearest.empty() && candidate.starts_with(name)) nearest = candidate;

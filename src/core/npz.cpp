@@ -18,7 +18,8 @@ void append(std::string& text, std::uint64_t value, int bytes) {
   for (int byte = 0; byte < bytes; ++byte) text += static_cast<char>(value >> (8 * byte) & 0xff);
 }
 
-/// The two headers of a file in a ZIP archive: one precedes the file, the other is in the directory at the end.
+/// The two headers of a file in a ZIP archive. One header precedes the file, and the other header is in the directory
+/// at the end.
 struct Headers {
   std::string local;
   std::string directory;
@@ -158,7 +159,8 @@ std::span<const std::byte> NpzArrays::elements(std::string_view name, std::strin
                                                std::int64_t columns) const {
   const Entry* const entry = find(name);
   if (entry == nullptr) refuse("it has no array '" + std::string(name) + "'");
-  constexpr std::size_t length_at = 8;  // position of two bytes that contain the length of the rest of the header
+  // position of the two bytes that contain the number of further bytes in the header
+  constexpr std::size_t length_at = 8;
   std::size_t header = length_at + 2;
   if (entry->bytes.size() >= header)
     header += std::to_integer<std::size_t>(entry->bytes[length_at]) |

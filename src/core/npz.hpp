@@ -57,7 +57,7 @@ class NpzContent {
 
  private:
   struct Entry {
-    std::string name;  ///< including .npy
+    std::string name;  ///< with the ending .npy
     std::vector<std::byte> bytes;
   };
   void add_file(std::string_view name, const std::string& header, const void* elements, std::size_t bytes);
@@ -76,8 +76,8 @@ class NpzArrays {
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  /// Returns the elements of an array with `columns` columns; 0 stands for a one-dimensional array. Throws InputError
-  /// if the array is missing or has another type or shape.
+  /// Returns the elements of an array with `columns` columns. If `columns` is 0, the array is one-dimensional. Throws
+  /// InputError if the array is missing or has another type or shape.
   template <class T>
   std::vector<T> get(std::string_view name, std::int64_t columns = 0) const {
     const std::span<const std::byte> bytes = elements(name, npy_descr<T>(), sizeof(T), columns);

@@ -27,9 +27,9 @@ double number_of(const Value& value) {
   return static_cast<double>(std::get<std::uint64_t>(value));
 }
 
-/// Returns the value for a line of option_lines(): numbers with all digits, and long lists as a hash.
+/// Returns the text of a value in option_lines(). Numbers have all digits, and long lists are replaced by a hash.
 std::string exact_text(const Option& row, const Value& value) {
-  constexpr std::size_t few = 9;  // users can compare lists of up to this length by eye
+  constexpr std::size_t few = 9;  // up to this length, users can compare lists by eye
   if (const double* const real = std::get_if<double>(&value)) return text_of(*real);
   const auto* const reals = std::get_if<std::vector<double>>(&value);
   if (reals == nullptr) return std::holds_alternative<std::monostate>(value) ? "none" : value_text(row, value);

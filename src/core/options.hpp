@@ -1,5 +1,5 @@
-// Option tables: one row per member of an options struct. The code for checks, command-line flags, help, completion,
-// Python arguments, run records, checkpoint keys and the comparison across ranks loops over the rows.
+// Option tables: one row per member of an options struct. Checks, command-line flags, help, completion, Python
+// arguments, run records, checkpoint keys and the comparison across ranks are all generated from the rows.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Choice {
   std::string_view alias;
 };
 
-/// The part of an option's row that the table states. Kind, type and default come from the member.
+/// The properties of an option that an option table lists. The table derives kind, type and default from the member.
 struct OptionFacts {
   std::string_view name;              ///< name of the member
   std::string_view help;              ///< one sentence without a full stop
@@ -57,15 +57,16 @@ struct OptionFacts {
   char letter = 0;                    ///< the short flag, or 0
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool above_least = false;            ///< excludes `least` itself
-  bool finite = true;                  ///< excludes NaN (for options without a range) and infinity
-  bool is_file = false;                ///< the value is a file name
-  bool in_job = true;                  ///< the option identifies a job in checkpoints and across ranks
-  bool recorded = true;                ///< part of the record of a run, and an argument in Python
-  bool optional = false;               ///< the default means "not given": None in Python, null in records
-  bool from_input = false;             ///< the input determines the value if the command line does not
-  std::string_view calls = {};         ///< further Python functions with this argument: "kmeans_memory KMeans"
-  std::string_view scikit_learn = {};  ///< value of estimators without this option: they behave like scikit-learn
+  bool above_least = false;     ///< `least` itself is not allowed
+  bool finite = true;           ///< infinity is not allowed, nor is NaN for options without a range
+  bool is_file = false;         ///< the value is a file name
+  bool in_job = true;           ///< a checkpoint and all ranks must have the same value
+  bool recorded = true;         ///< the option is part of the record of a run, and is an argument in Python
+  bool optional = false;        ///< the default means "not given": None in Python, null in records
+  bool from_input = false;      ///< the input determines the value if the command line does not
+  std::string_view calls = {};  ///< further Python functions with this argument, such as "kmeans_memory KMeans"
+  /// value used by an estimator that lacks this option, so that it behaves like scikit-learn
+  std::string_view scikit_learn = {};
 };
 
 struct Option : OptionFacts {
@@ -88,11 +89,12 @@ struct Option : OptionFacts {
   Value given(const Value& value) const { return optional && value == load_default() ? Value() : value; }
 };
 
-/// The option table of a struct, in the order of its members. Specialized in src/<problem>/options.hpp.
+/// The option table of a struct. The rows are in the order of the struct's members. Specialized in
+/// src/<problem>/options.hpp.
 template <class Options>
 inline constexpr std::array<Option, 0> option_rows{};
 
-/// An option table for code that does not know the struct.
+/// The option table of a struct, without the type of the struct.
 struct OptionTable {
   std::span<const Option> rows = {};
 };
@@ -148,7 +150,7 @@ void check_value(const Option& row, const Value& value, std::string_view name);
 /// Returns the value as text for the command line and records. A number becomes the shortest text that parses to it.
 std::string value_text(const Option& row, const Value& value);
 
-/// Returns one line "name=value" for each option that identifies a job.
+/// Returns one line "name=value" for each option whose value must be the same in a checkpoint and on all ranks.
 std::string option_lines(std::span<const Option> rows, const void* options);
 
 template <class Options>
@@ -161,8 +163,8 @@ std::string option_lines(const Options& options) {
   return option_lines(option_rows<Options>, &options);
 }
 
-/// Converts a member to text and back, if its type is none of the types of Value. text(const Content&) returns the
-/// text, and value(const std::string&) returns the member. Specialized next to the table.
+/// Converts a member to text and back, if the member has a type that Value does not contain. text(const Content&)
+/// returns the text, and value(const std::string&) returns the member. Specialized next to the table.
 template <class Content>
 struct TextOf;
 

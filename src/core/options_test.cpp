@@ -1,4 +1,4 @@
-// Tests of option tables and of names of enumerators, on a struct with one option of each kind.
+// Tests option tables and the names of enumerators, with a struct that has one option of each kind.
 #include "core/options.hpp"
 
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ class RateLimiter {
   Clock::time_point last_ = Clock::now();
 };
 
-/// A timer that adds its lifetime to a phase.
+/// A timer that adds the time between its construction and its destruction to a phase.
 class PhaseTimer {
  public:
   PhaseTimer(std::vector<Phase>& phases, std::string_view name) : phases_(phases), name_(name) {}

@@ -27,8 +27,8 @@ class Philox {
       const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * counter[2];
       counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<std::uint32_t>(product1),
                  static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<std::uint32_t>(product0)};
-      key0 += 0x9E3779B9;  // the fraction of the golden ratio, times 2^32
-      key1 += 0xBB67AE85;  // the fraction of sqrt(3), times 2^32
+      key0 += 0x9E3779B9;  // the fractional part of the golden ratio, times 2^32
+      key1 += 0xBB67AE85;  // the fractional part of sqrt(3), times 2^32
     }
     return counter;
   }
@@ -41,8 +41,8 @@ class Philox {
   /// Returns a multiple of 2^-53, uniform in [0, 1).
   constexpr double uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1p-53; }
 
-  /// Returns an integer, uniform in [0, bound), for bound > 0. The integer is the high half of a 128-bit product; its
-  /// bias is below bound / 2^64.
+  /// Returns an integer, uniform in [0, bound), for bound > 0. The integer is the high half of a 128-bit product. The
+  /// probability of each integer differs from 1 / bound by less than 2^-64.
   constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const {
     return static_cast<std::uint64_t>((static_cast<UInt128>(bits(index)) * bound) >> 64);
   }

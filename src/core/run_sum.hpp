@@ -1,4 +1,5 @@
-// Exact sums of a run of values in registers, which are later added to the sums in memory (see exact_sum.hpp).
+// Exact sums of short runs of values. A run is summed in registers, and its sum is then added to the sums in memory
+// (see exact_sum.hpp).
 #pragma once
 
 #include <bit>
@@ -10,7 +11,8 @@
 namespace gradus::core {
 
 /// The two raw limbs of the sum of a run. To remove a value from the sum, the caller adds the value with its sign
-/// reversed. For an empty place, the caller adds zero. So every place of a run costs the same and needs no branch.
+/// reversed. For an empty place, the caller adds zero. Every place of a run therefore costs the same, and no branch is
+/// needed.
 struct RunSum {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -20,10 +22,11 @@ struct RunSum {
     low += limbs.low;
   }
 
-  /// Returns the excess of both limbs, which the caller subtracts. Afterwards each limb contains the bits of
-  /// integer_magic once for each added value, minus once for each removed value. An empty place adds these bits once,
-  /// so one copy is in excess. A removed value also adds them once, instead of subtracting them once, so two copies are
-  /// in excess. The values themselves need no correction, because rounding is symmetric.
+  /// Returns the number that the caller must subtract from each limb. Let n be the number of added values and m the
+  /// number of removed values. After the subtraction, each limb contains the bits of integer_magic n - m times. Before,
+  /// it contains them once for every place. An empty place should not count, and a removed value should count
+  /// negatively. So an empty place contributes one copy to the excess, and a removed value contributes two. The values
+  /// themselves need no correction, because rounding is symmetric.
   GRADUS_HOST_DEVICE static std::uint64_t excess(std::uint64_t empty_places, std::uint64_t leaving) {
     return (empty_places + 2 * leaving) * static_cast<std::uint64_t>(integer_magic_bits);
   }

@@ -22,7 +22,7 @@
 namespace gradus::core {
 namespace {
 
-/// Thread attributes as the OpenMP runtimes of GNU, LLVM and Intel set them.
+/// Thread attributes. They have the values that the OpenMP runtimes of GNU, LLVM and Intel set.
 class Attributes {
  public:
   Attributes() {
@@ -115,18 +115,20 @@ int count_startable(int threads) {
 
 int startable_threads(int threads) {
   constinit static thread_local int known = 1;
-  // Teams that are nested or exceed OMP_THREAD_LIMIT get fewer threads in any case.
+  // If teams are nested or exceed OMP_THREAD_LIMIT, the runtime starts fewer threads in any case.
   const int asked = std::min(threads, omp_get_thread_limit());
   if (asked <= 1 || omp_get_active_level() >= omp_get_max_active_levels()) return threads;
-  // Under an address-space limit, startable threads must be counted again for each team. The runtime ends threads that
-  // a smaller team does not need, and starts threads again for the next larger team. In between, other memory may
-  // occupy the space of their stacks. So this code ends the runtime's idle threads and counts the whole team.
+  // Under an address-space limit, startable threads must be counted again for each team. When a team is smaller than
+  // the previous one, the runtime ends the surplus threads. It starts threads again for the next larger team, but until
+  // then, other memory may occupy the address space of their stacks. This code therefore ends the runtime's idle
+  // threads and counts the whole team.
   const bool is_limited = has_limited_address_space();
   if (asked <= known && !is_limited) return threads;
-  static const pid_t first_process = getpid();  // in a forked child, the runtime would wait for threads of the parent
+  // In a forked child, the runtime must not end threads: it would wait for threads of the parent.
+  static const pid_t first_process = getpid();
   if (is_limited && getpid() == first_process && omp_get_level() == 0)
     omp_pause_resource(omp_pause_soft, omp_get_initial_device());
-  // The calling thread already exists. Counting it as well leaves room for the runtime's other needs.
+  // The calling thread already exists. It is counted nevertheless, so that the runtime has room for its other needs.
   const int startable = std::max(count_startable(asked), 1);
   known = std::max(known, startable);
   return startable == asked ? threads : startable;

@@ -7,13 +7,13 @@ namespace gradus::core {
 /// Returns how many threads of a team of `threads`, including the calling thread, can be started. Calls
 /// count_startable() if `threads` exceeds the greatest count of earlier calls. The greatest count is stored per calling
 /// thread, because OpenMP runtimes keep a separate team for each calling thread. Under an address-space limit (ulimit
-/// -v), counts at every call, after ending the runtime's idle threads. Other threads or programs may use up the counted
-/// resources before the team starts.
+/// -v), ends the runtime's idle threads and counts at every call. The result is not a promise, because other threads or
+/// programs may use up resources before the team starts.
 int startable_threads(int threads);
 
-/// Starts this many threads at the same time, with the stack size of the OpenMP runtime, ends them again, and returns
-/// how many could be started. No other method detects limits of address space (ulimit -v), of the user's threads
-/// (ulimit -u) and of a container (pids.max).
+/// Starts `threads` threads at the same time, with the stack size of the OpenMP runtime. Then ends them and returns how
+/// many could be started. No other method detects limits on the address space (ulimit -v), on the user's threads
+/// (ulimit -u) and on the processes of a container (pids.max).
 int count_startable(int threads);
 
 /// Parses a value of OMP_STACKSIZE such as "512", "4M" or "1 g". Returns the size in bytes, or 0 for an invalid value.

@@ -34,8 +34,8 @@ namespace gradus::core {
 /// millisecond in the slowest loops and less in other loops.
 inline constexpr std::int64_t operations_between_polls = std::int64_t{1} << 19;
 
-/// Returns the number of elements per chunk, which is enough for `operations_between_polls` operations. A chunk
-/// has at least one element, and at most the elements of one thread if `threads` threads share the elements equally.
+/// Returns the number of elements per chunk, for about `operations_between_polls` operations per chunk. A chunk has at
+/// least one element and at most count / threads elements, rounded up.
 constexpr std::int64_t chunk_length(std::int64_t count, std::int64_t operations_of_an_element, int threads = 1) {
   const std::int64_t most = operations_between_polls / std::max<std::int64_t>(operations_of_an_element, 1);
   return std::max<std::int64_t>(std::min(most, (count + threads - 1) / threads), 1);
@@ -54,8 +54,8 @@ void fill_until_stopped(const std::stop_token& stop, T* first, T* last, T value)
     std::fill_n(first, std::min<std::ptrdiff_t>(operations_between_polls, last - first), value);
 }
 
-/// A cheap honour_stop() for single-threaded callbacks without chunks, such as comparisons in a sort: polls once in
-/// 16,384 calls.
+/// A cheap honour_stop() for callbacks that run on one thread and have no chunks, such as comparisons in a sort. It
+/// polls once in 16,384 calls.
 class RarePoll {
  public:
   RarePoll(const std::stop_token& stop, std::string_view message) : stop_(&stop), message_(message) {}

@@ -9,7 +9,7 @@ namespace gradus::core {
 
 namespace {
 
-/// Returns the text. Writes each byte for which plain(byte) is false as \xNN.
+/// Returns the text. Replaces each byte for which plain(byte) is false by \xNN.
 template <class Plain>
 std::string escaped(std::string_view text, const Plain& plain) {
   constexpr char digits[] = "0123456789abcdef";

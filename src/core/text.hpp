@@ -8,7 +8,8 @@
 
 namespace gradus::core {
 
-/// Returns at most 40 bytes of the text in single quotes, with control and non-ASCII bytes written as \xNN.
+/// Returns the text in single quotes, but at most 40 bytes of it. Control bytes and non-ASCII bytes are written as
+/// \xNN.
 std::string excerpt(std::string_view text);
 
 /// Returns the text with control bytes (including line ends) written as \xNN, for a terminal.
@@ -20,7 +21,7 @@ std::string number_text(double number);
 /// Formats a size: "2048 bytes (2 KiB)".
 std::string size_text(std::uint64_t bytes);
 
-/// Formats an errno value for the end of a message: ": No space left on device".
+/// Formats an errno value as the end of a message: ": No space left on device".
 std::string reason(int error_number);
 
 /// Returns the FNV-1a hash of the bytes. Two texts of the same length that differ in one byte have different hashes.

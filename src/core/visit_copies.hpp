@@ -1,4 +1,4 @@
-// Visits rows of a matrix through copies in host memory.
+// Visits the rows of a matrix. Each visited block of rows is a copy in host memory.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace gradus::core {
 
-/// Calls visit(first, rows) for the consecutive blocks of a matrix with `count` rows, until visit() returns false.
+/// Calls visit(first, rows) for consecutive blocks of a matrix with `count` rows. Ends when visit() returns false.
 /// `first` is the index of the block's first row, and `rows` is a copy of the block in host memory, made by copy(first,
 /// number). The first blocks are small, because visit() may return false soon. Later blocks are larger.
 template <class T, class Copy, class Visit>

@@ -8,8 +8,8 @@
 namespace gradus::cpu {
 namespace {
 
-/// The state of a thread of the OpenMP runtime: the number of the last call that set the thread's environment, and the
-/// thread's environment before that call.
+/// The state of a thread of the OpenMP runtime: the number of the last call that set the environment of the thread, and
+/// the environment of the thread before that call.
 struct Worker {
   std::uint64_t call = 0;
   core::FloatEnvironment before;
@@ -31,8 +31,8 @@ Call::Call() {
 
 void Call::take_team(int threads) {
   if (threads <= threads_) return;
-  // The parallel region below may start threads, which inherit this thread's environment. They must inherit the
-  // caller's environment, as they would without this call.
+  // The parallel region below may start threads, which inherit the environment of this thread. Without this call, they
+  // would inherit the caller's environment, so this thread gets the caller's environment back for the region.
   const bool is_default = environment_.before().is_default();
   if (!is_default) environment_.before().set();
   bool changed = false;
@@ -51,8 +51,8 @@ Call::~Call() {
   if (number_ == 0) return;
   outermost = nullptr;
   if (threads_ == 1 || (!changed_ && environment_.before().is_default())) return;
-    // The runtime may have started threads after take_team(). No earlier environment of these threads is known, so they
-    // get the caller's environment.
+    // The runtime may have started threads after take_team(). The earlier environment of these threads is unknown, so
+    // they get the caller's environment.
 #pragma omp parallel num_threads(threads_)
   if (omp_get_thread_num() != 0) (worker.call == number_ ? worker.before : environment_.before()).set();
 }

@@ -9,8 +9,8 @@ namespace gradus::cpu {
 
 /// An object of this class exists while a public call runs in the calling thread. During the call, the calling thread
 /// has the default floating-point environment, and so has each thread of the teams that start_team() starts. The
-/// destructor restores the environment of the calling thread and of the OpenMP runtime's threads, which outlive the
-/// call. A nested call changes nothing.
+/// destructor restores the environment of the calling thread and of the OpenMP runtime's threads, because all of them
+/// outlive the call. A nested call changes nothing.
 class Call {
  public:
   Call();
@@ -19,7 +19,7 @@ class Call {
   ~Call();
 
   /// Gives `threads` threads of the OpenMP runtime the default environment. Threads that the runtime starts later
-  /// inherit it from the calling thread. oneTBB's threads adopt it with each task.
+  /// inherit this environment from the calling thread. oneTBB's threads adopt it with each task.
   void take_team(int threads);
 
   /// Records that the caller did not choose the number of threads. The library may then use fewer threads at any time.

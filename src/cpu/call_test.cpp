@@ -1,4 +1,4 @@
-// Tests of public calls: the floating-point environment of their threads, and the check that threads can be started.
+// Tests public calls: the floating-point environment of their threads, and the check that threads can be started.
 #include "cpu/call.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ std::vector<std::string> states_of_team(int threads) {
   return states;
 }
 
-/// Tests teams within a call. One team follows a smaller team, for which a runtime may have ended threads.
+/// Tests teams of several sizes. A runtime may end threads for a smaller team and start new threads for the next larger
+/// team.
 void expect_default_within_a_call(std::string_view what) {
   const Call call;
   start_team(4);
@@ -124,8 +125,8 @@ constexpr bool limits_only_stacks = !__has_feature(address_sanitizer);
 constexpr bool limits_only_stacks = true;
 #endif
 
-/// Runs a job in a child process and returns the result. The child's address space suffices for a few more threads of
-/// 64 MiB each.
+/// Runs a job in a child process and returns the job's result. The address space of the child is limited: it suffices
+/// for a few more threads of 64 MiB each.
 std::string where_threads_are_few(const std::function<bool()>& job) {
   return tests::in_child([&] {
     ::setenv("OMP_STACKSIZE", "64M", 1);

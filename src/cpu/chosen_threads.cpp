@@ -12,7 +12,7 @@
 namespace gradus::cpu {
 
 int chosen_threads(double nanoseconds, const Execution& execution) {
-  constexpr double worth_a_thread = 128e3;  // in ns: about ten times the cost of starting a thread and waiting for it
+  constexpr double worth_a_thread = 128e3;  // in ns: about ten times the time for starting a thread and waiting for it
   const int all = thread_count(execution);
   if (execution.threads > 0) return all;
   const double worth = nanoseconds / worth_a_thread;

@@ -1,4 +1,4 @@
-// The number of threads of a job if the caller does not choose it.
+// The number of threads of a job. Used if the caller does not choose the number.
 #pragma once
 
 #include "gradus/execution.hpp"

@@ -21,8 +21,7 @@
 #define GRADUS_CPU_COLUMN_RANGES
 namespace gradus::cpu {
 
-// The ranges of some lanes (columns). Plain data, because it is passed to code that is compiled for other instruction
-// sets.
+// The ranges of some lanes (columns). Plain data, because code for other instruction sets uses it.
 template <class T>
 struct LaneRanges {
   std::int64_t lanes;
@@ -113,8 +112,8 @@ void visit(const T* values, std::int64_t stride, std::int64_t count, const LaneR
   else HWY_DYNAMIC_DISPATCH(visit_rows_f64)(values, stride, count, ranges);
 }
 
-// Treats a group of whole rows as one long row, whose elements are called lanes. Vectors are therefore full even if
-// there are few columns. After a stop request the result is incomplete.
+// Treats several whole rows as one long row, so that vectors are full even if there are few columns. The elements of
+// the long row are called lanes. After a stop request the result is incomplete.
 template <class T>
 Ranges part_ranges(MatrixView<const T> rows, const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
@@ -196,7 +195,8 @@ std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enou
                              const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
   const std::int64_t stretch = core::chunk_length(rows.rows(), d, threads);
-  // One limit per column. If the magnitude of a value is at least the limit, the value has no bit below 2^enough.
+  // One limit per column. Let e be the column's element of `enough`. A value whose magnitude is at least the limit has
+  // no bit below 2^e.
   std::vector<T> coarse_from;
   for (const int exponent : enough)
     coarse_from.push_back(static_cast<T>(std::ldexp(1.0, std::min(exponent + std::numeric_limits<T>::digits, 1023))));

@@ -10,16 +10,16 @@
 
 namespace gradus::cpu {
 
-/// Returns the range of each column. Reads all rows, shared among threads. Throws InputError for the first value that
-/// is NaN, infinite, or above core::largest_magnitude; the message begins with `what`, and rows are numbered from
-/// `first_row`. Throws InterruptedError after a stop request.
+/// Returns the range of each column. The threads share the rows. Throws InputError for the first value that is NaN,
+/// infinite, or above core::largest_magnitude; the message begins with `what`, and rows are numbered from `first_row`.
+/// Throws InterruptedError after a stop request.
 template <class T>
 core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, int threads,
                                  const std::stop_token& stop = {}, std::int64_t first_row = 0);
 
-/// Returns an exponent e for each column, such that every value of the column is an integer times 2^e. Each e is the
-/// largest exponent with this property that does not exceed the column's element of `enough`. Reads all rows, shared
-/// among threads. Throws InterruptedError after a stop request.
+/// Returns an exponent e for each column: every value of the column is an integer times 2^e. Each e is the largest such
+/// exponent that does not exceed the column's element of `enough`. The threads share the rows. Throws InterruptedError
+/// after a stop request.
 template <class T>
 std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enough, int threads,
                              const std::stop_token& stop = {});

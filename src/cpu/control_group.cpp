@@ -40,7 +40,7 @@ std::uint64_t number_behind(const std::string& file, const std::string& key) {
 struct Files {
   const char* memory_limit;
   const char* memory_usage;
-  const char* reclaimable;  ///< in memory.stat, the key of the amount of reclaimable memory
+  const char* reclaimable;  ///< name of the reclaimable memory in memory.stat
 };
 constexpr Files version1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
 constexpr Files version2 = {"/memory.max", "/memory.current", "inactive_file"};
@@ -69,7 +69,7 @@ void limit_processors_version2(const std::string& folder, ControlGroup& group) {
 }
 
 struct Mount {
-  std::string root;   ///< mounted part of the hierarchy
+  std::string root;   ///< the part of the hierarchy that is mounted
   std::string point;  ///< mount point
   bool version2 = false;
   std::vector<std::string> controllers;
@@ -90,7 +90,8 @@ std::vector<Mount> mounts(const std::string& file) {
 }
 
 /// Returns the path of a group relative to the mounted part of its hierarchy, or "" for the root of that part. In a
-/// container, the path may be outside of the mounted part. If it is, the limits of the mounted root apply.
+/// container, the path may be outside of the mounted part. In this case, returns "", because the limits of the mounted
+/// root apply.
 std::string below_mount(const std::string& path, const std::string& root) {
   if (path.find("/..") != std::string::npos) return "";
   if (root == "/") return path == "/" ? "" : path;

@@ -1,5 +1,4 @@
-// The limits that the control group of this process sets. A container, a batch job or a service runs in a control
-// group.
+// The limits that the control group of this process sets. Containers, batch jobs and services run in control groups.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@ struct ControlGroup {
 
   double processors = std::numeric_limits<double>::infinity();  ///< CPU quota, as a number of CPUs
   std::uint64_t memory_limit = no_limit;
-  std::uint64_t memory_left = no_limit;  ///< bytes left below the limit; inactive file pages count as free
+  std::uint64_t memory_left = no_limit;  ///< bytes that may still be allocated; inactive file pages count as free
 };
 
-/// Reads the limits of the group and of all its ancestors, in hierarchies of versions 1 and 2, and returns the minimum
-/// of each limit. Unreadable files set no limit. `root` precedes every path, for tests. memory_left is set only if
-/// `with_usage` is true, because reading the usage takes time.
+/// Reads the limits of the group and of all its ancestors. Supports hierarchies of versions 1 and 2. Returns the
+/// minimum of each limit. Unreadable files set no limit. Tests pass a folder as `root`, which replaces the system's
+/// root folder. memory_left is set only if `with_usage` is true, because reading the usage takes time.
 ControlGroup read_control_group(const std::string& root = "", bool with_usage = true);
 
 /// Returns the limits of this process's control group. They are read only once, because reading takes a tenth of a

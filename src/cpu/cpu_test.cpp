@@ -1,4 +1,4 @@
-// Tests of threads and their shares of the work, pinning, and control groups.
+// Tests threads, the division of work among threads, pinning, and control groups.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <unistd.h>
@@ -113,7 +113,7 @@ TEST(PinningOrder, IsAPermutationOfTheAllowedProcessors) {
   }
 }
 
-/// Synthetic machines. In a description, the list behind `pu` gives the numbers of the CPUs.
+/// Synthetic machines. A description has a list after `pu`, which gives the numbers of the CPUs.
 class Synthetic {
  public:
   explicit Synthetic(const char* description) {
@@ -155,11 +155,11 @@ TEST(PinningOrder, FollowsTheTopologyAndNotTheNumbers) {
 
 TEST(PinningOrder, KeepsToTheAllowedProcessors) {
   const Synthetic machine("pack:2 [numa] l3:2 core:2 pu:2");
-  const Order allowed = {1, 2, 3, 8, 9, 15, 99};  // the topology does not contain 99
+  const Order allowed = {1, 2, 3, 8, 9, 15, 99};  // CPU 99 is not in the topology
   EXPECT_EQ(core_count(machine.get(), allowed), 5);
   EXPECT_EQ(compact_order(machine.get(), allowed), allowed);
-  // The first package has the cores {1} and {2 3}. The second package has the cores {8 9} and {15}, which have separate
-  // caches.
+  // The first package has the cores {1} and {2 3}. The second package has the cores {8 9} and {15}, which do not share
+  // a cache.
   EXPECT_EQ(scatter_order(machine.get(), allowed), (Order{1, 8, 2, 15, 99, 9, 3}));
 }
 
@@ -234,8 +234,8 @@ TEST(PinnedTeam, RestoresThreadsThatTheRuntimeReplaced) {
   const std::vector<std::vector<int>> before = team_affinity(4);
   {
     const PinnedTeam team(4, Pinning::compact);
-    // GNU's OpenMP runtime ends two threads here. For the next region it starts new threads, which are pinned like
-    // thread 0.
+    // GNU's OpenMP runtime ends two threads of the team here. It starts new threads for the next region. The new
+    // threads are pinned like thread 0.
     team_affinity(2);
     team_affinity(4);
   }
@@ -308,7 +308,7 @@ TEST_F(ControlGroupTest, AContainerSeesItsOwnPartOfTheHierarchy) {
   write("/sys/fs/cgroup/cpu.max", "300000 100000\n");
   write("/sys/fs/cgroup/inner/cpu.max", "400000 100000\n");
   EXPECT_EQ(read().processors, 3.0);
-  write("/proc/self/cgroup", "0::/elsewhere\n");  // a path outside of the mounted part
+  write("/proc/self/cgroup", "0::/elsewhere\n");  // a path that is not in the mounted part
   EXPECT_EQ(read().processors, 3.0);
   write("/proc/self/cgroup", "0::/../../other\n");
   EXPECT_EQ(read().processors, 3.0);
@@ -328,7 +328,7 @@ TEST(PayingTeam, rests_after_a_pass_that_lasted_longer_than_its_work) {
   const auto wait = [](PayingTeam& team) {
     PayingTeam::Pass pass(team);
     const PayingTeam::Share share(pass);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // simulates a thread that gets no core
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // simulates a thread that has to wait for a core
   };
   PayingTeam team(4, true);
   EXPECT_EQ(team.threads(), 4);
@@ -337,7 +337,7 @@ TEST(PayingTeam, rests_after_a_pass_that_lasted_longer_than_its_work) {
     EXPECT_EQ(team.threads(), 1) << pass;
     wait(team);
   }
-  EXPECT_EQ(team.threads(), 4);  // after eight passes on one thread, the whole team runs again
+  EXPECT_EQ(team.threads(), 4);  // after eight passes on one thread, the next pass uses the whole team
   PayingTeam asked_for(4, false);
   wait(asked_for);
   EXPECT_EQ(asked_for.threads(), 4);

@@ -26,8 +26,8 @@ void add(std::uint64_t& hash, const T& value) {
   hash ^= hash >> 32;
 }
 
-/// Returns one hash, of a row's number and all its values. Hashes long rows in several chains, to hide the latency of
-/// multiplications.
+/// Returns the hash of one row. The hash depends on the row's number and on all values of the row. Long rows are hashed
+/// in several chains, to hide the latency of multiplications.
 template <class T>
 std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t number) {
   constexpr std::int64_t chains = 4;

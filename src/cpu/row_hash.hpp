@@ -11,7 +11,7 @@ namespace gradus::cpu {
 
 /// Returns the sum, modulo 2^64, of the hashes of all rows. The hash of a row depends on the row's bits and on the
 /// row's number. Row numbers begin with `first`, so the hashes of consecutive parts add up to the hash of the whole.
-/// Rows are shared among threads. Throws InterruptedError after a stop request.
+/// The threads share the rows. Throws InterruptedError after a stop request.
 template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop);
 

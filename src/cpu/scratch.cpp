@@ -51,7 +51,7 @@ Block allocate(std::size_t bytes) {
 Scratch::Scratch(std::size_t bytes) {
   if (bytes == 0) return;
   Block block{nullptr, 0};
-  // Never waits for the lock: in a forked child, the thread that holds the lock may not exist.
+  // Does not wait for the lock. In a forked child, the lock may be held by a thread that does not exist there.
   if (const std::unique_lock lock(store().mutex, std::try_to_lock); lock) {
     std::vector<Block>& idle = store().idle;
     auto best = idle.end();

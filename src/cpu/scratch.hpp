@@ -1,5 +1,5 @@
 // Scratch memory that a job borrows from the process. The first use of fresh memory costs a page fault per 4 KiB. In a
-// job of some milliseconds, these faults take as long as the rest of the job. Freed blocks are therefore kept for the
+// job of some milliseconds, the page faults take as long as the remaining work. Freed blocks are therefore kept for the
 // next job.
 #pragma once
 

@@ -1,11 +1,11 @@
 // The instruction sets for which vectorised code is compiled. Include this file before hwy/highway.h. Each dispatched
-// file is compiled once per instruction set. To save compilation time, sets that hardly speed up the kernels are left
-// out.
+// file is compiled once per instruction set. To save compilation time, instruction sets that would hardly speed up the
+// kernels are left out.
 #pragma once
 
-// GRADUS_NATIVE compiles only the best set that the compiler's flags allow. The kernels test for HWY_AVX3 and have no
-// code for AVX3_DL.
-// With a sanitizer, compiling a file takes minutes, so only the scalar baseline and the machine's best set are used.
+// With GRADUS_NATIVE, only the best set that the compiler's flags allow is compiled. AVX3_DL is disabled, because the
+// kernels test for HWY_AVX3 and would not recognise AVX3_DL. With a sanitizer, compiling a file takes minutes, so only
+// the scalar baseline and the machine's best set are used.
 #if defined(GRADUS_NATIVE)
 #define HWY_COMPILE_ONLY_STATIC
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)

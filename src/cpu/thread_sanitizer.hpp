@@ -1,6 +1,6 @@
-// Reports the ordering of events in different threads to the thread sanitizer. The sanitizer cannot see an ordering
-// that a library establishes if the library was built without the sanitizer. In builds without the sanitizer, these
-// functions are empty.
+// Reports to the thread sanitizer that an event in one thread happens before an event in another thread. The sanitizer
+// cannot see such an order if it results from a library that was built without the sanitizer. In builds without the
+// sanitizer, these functions are empty.
 #pragma once
 
 #if defined(__has_feature)

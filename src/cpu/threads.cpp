@@ -36,7 +36,8 @@ struct SetDeleter {
 };
 using Set = std::unique_ptr<cpu_set_t, SetDeleter>;
 
-/// The first process that used several threads; 0 if none has. Forked children inherit this value but not the threads.
+/// The id of the first process that used several threads; 0 if there is none. Forked children inherit this value, but
+/// not the threads.
 std::atomic<pid_t> first_process{0};
 
 /// Returns the kernel's id of the calling thread. A thread's OpenMP number may change, but its id does not.
@@ -57,9 +58,9 @@ std::vector<int> find_allowed_processors() {
   return allowed;
 }
 
-/// Returns the number of cores of one rank: an equal share of the cores that this process may use. If a launcher has
-/// pinned this rank to some cores of the machine, returns an equal share of all cores of the machine instead, but at
-/// most the number of cores to which the rank is pinned.
+/// Returns the number of cores of one rank: an equal share of the cores that this process may use. An exception applies
+/// if a launcher has pinned this rank to some cores. In this case, returns an equal share of all cores of the machine,
+/// but at most the number of cores to which the rank is pinned.
 int cores_of_a_rank(int neighbours) {
   const auto online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const int usable = usable_cores();
@@ -146,7 +147,8 @@ PayingTeam::Pass::Pass(PayingTeam& team) : team_(team), timed_(team.may_shrink_ 
 PayingTeam::Pass::~Pass() {
   if (team_.backoff_passes_left_ > 0) --team_.backoff_passes_left_;
   if (!timed_) return;
-  constexpr std::int64_t too_short = 20'000;  // in ns: too short for the scheduler to have interfered
+  // in ns: a shorter pass has certainly not been interrupted by the scheduler
+  constexpr std::int64_t too_short = 20'000;
   const std::int64_t lasted = nanoseconds(CLOCK_MONOTONIC) - start_;
   const std::int64_t worked = worked_.load(std::memory_order_relaxed);
   if (lasted < too_short || lasted <= worked + worked / 2) return;
@@ -198,8 +200,8 @@ int other_running_threads() {
   static std::atomic<Clock::rep> looked{std::numeric_limits<Clock::rep>::min()};
   static std::atomic<int> known{0};
   const Clock::rep now = Clock::now().time_since_epoch().count();
-  // The loads and stores are relaxed. If a thread sees only one of the two stores below, the count that it reads is
-  // either new or one period old.
+  // The loads and stores are relaxed. A thread may see only one of the two stores below. The count that it reads is
+  // then new, or one period old.
   if (const Clock::rep last = looked.load(std::memory_order_relaxed); last > now - holds.count())
     return known.load(std::memory_order_relaxed);
   char room[128];
@@ -232,7 +234,8 @@ int running_threads(std::string_view loadavg) {
 int threads_with_processor(int threads) {
   static const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (threads <= 1) return threads;
-  // Other programs may run on the CPUs that this process may not use.
+  // If the process may use only some CPUs, running threads may be on the other CPUs. The number of running threads then
+  // says nothing about the CPUs of this process.
   if (static_cast<int>(allowed_processors().size()) < online) return threads;
   return std::clamp(online - other_running_threads(), 1, threads);
 }
@@ -256,7 +259,7 @@ std::vector<int> pinning_order(Pinning pinning) {
 }
 
 struct PinnedTeam::Saved {
-  long thread = -1;  ///< -1 if the runtime had no such thread
+  long thread = -1;  ///< -1 if the runtime provided fewer threads
   std::vector<int> affinity;
   int refusal = 0;
 };
@@ -288,8 +291,8 @@ void PinnedTeam::restore() noexcept {
   if (saved_.empty()) return;
 #pragma omp parallel num_threads(static_cast <int>(saved_.size()))
   {
-    // If a thread was started after pinning, it has inherited thread 0's pinning. It gets the former affinity of the
-    // thread that it replaced.
+    // A thread that was started after the pinning has inherited the pinning of thread 0. It gets the affinity that the
+    // replaced thread had before.
     const auto own = std::ranges::find(saved_, thread_identity(), &Saved::thread);
     const Saved& saved = own != saved_.end() ? *own : saved_[static_cast<std::size_t>(omp_get_thread_num())];
     if (saved.thread >= 0) bind_thread(0, saved.affinity);

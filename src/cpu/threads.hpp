@@ -25,8 +25,7 @@ bool has_lost_threads();
 /// that had several threads, because GNU's OpenMP runtime would hang.
 int start_team(int threads);
 
-/// Returns the number of threads, at most `threads`, that get enough of the `operations` (additions or similar) to be
-/// worth waking.
+/// Returns how many threads, at most `threads`, are worth waking for the `operations` (additions or similar).
 constexpr int threads_for(std::int64_t operations, int threads) {
   constexpr std::int64_t worth_a_thread = std::int64_t{1} << 14;
   const std::int64_t worth = operations / worth_a_thread;
@@ -51,8 +50,8 @@ constexpr Range share(std::int64_t count, int part, int parts, std::int64_t gran
 }
 
 /// Hands out [0, count) piece by piece to parts (threads). Each part begins with its share(), because the data of this
-/// share may be in the caches and memory node of the part's core. Then the part takes pieces of other shares, so that
-/// all parts end at the same time even if some cores or shares are slower.
+/// share may be in the caches and memory node of the part's core. When its share is used up, the part takes pieces of
+/// other shares. All parts thus end at the same time, even if some cores are slow or some shares need more work.
 class SharedWork {
  public:
   /// `piece` is the number of elements handed out at a time, and also the granule of the shares.
@@ -87,10 +86,10 @@ class SharedWork {
 };
 
 /// Decides how many threads a loop of passes uses. If other programs keep all cores of the machine busy, a barrier
-/// waits some milliseconds until the last thread gets a core again. In a short pass, this wait takes many times as long
-/// as the work. The duration of each pass is therefore compared with the CPU time of its work. If the pass took longer
-/// than a single thread with two thirds of a core would have taken, the next passes use one thread. Then the team is
-/// tried again.
+/// waits some milliseconds until the last thread gets a core again. If passes are short, this wait takes many times as
+/// long as the work. This class therefore compares the duration of each pass with the CPU time of its work. If one
+/// thread with two thirds of a core would have been faster, the next passes use one thread. After that, a pass uses all
+/// threads again.
 class PayingTeam {
  public:
   /// If `may_shrink` is false, threads() always returns `most`.
@@ -135,19 +134,20 @@ class PayingTeam {
   int backoff_passes_ = 8;       ///< number of passes on one thread after the next slow pass
 };
 
-/// Returns the number of CPUs that no other program keeps busy now, but at least 1 and at most `threads`. A larger team
-/// would wait for CPUs at each barrier. Returns `threads` if the process may not use all CPUs, or if the load of the
-/// CPUs is unknown.
+/// Returns the number of CPUs that other programs do not keep busy at present, but at least 1 and at most `threads`. A
+/// team with more threads would wait for CPUs at each barrier. Returns `threads` if the process may not use all CPUs,
+/// or if the load of the CPUs is unknown.
 int threads_with_processor(int threads);
 
 /// For tests: returns the number of running threads in a text like /proc/loadavg, or 0 if the text contains no number.
 int running_threads(std::string_view loadavg);
 
-/// Returns the number of threads that this process may keep busy: the number of its allowed CPUs, or the control
-/// group's quota rounded up, whichever is less. Computed once.
+/// Returns the number of threads that this process may keep busy. This is the smaller of two numbers: the number of its
+/// allowed CPUs, and the control group's quota, rounded up. Computed once.
 int usable_cores();
 
-/// Returns the logical CPUs that this process may run on, ascending. Computed once, before threads are pinned.
+/// Returns the logical CPUs on which this process may run, in ascending order. Computed once, before threads are
+/// pinned.
 const std::vector<int>& allowed_processors();
 
 /// Returns the allowed CPUs in the order in which threads 0, 1, 2, … are pinned to them.
@@ -156,18 +156,18 @@ const std::vector<int>& allowed_processors();
 /// hardware thread. none: returns an empty list.
 std::vector<int> pinning_order(Pinning pinning);
 
-/// Returns the logical CPUs that the calling thread may run on, ascending.
+/// Returns the logical CPUs on which the calling thread may run, in ascending order.
 std::vector<int> thread_affinity();
 
 /// Pins a thread of this process to the given CPUs. `thread` is the kernel's thread id, or 0 for the calling thread.
 /// Returns 0 or the operating system's error number.
 int bind_thread(int thread, const std::vector<int>& processors);
 
-/// Pins the calling OpenMP team of `threads` threads for the lifetime of the object: thread t to the CPU with index t
-/// modulo the length of pinning_order(). The destructor restores the threads' former affinity. Does nothing for
-/// Pinning::none. Throws Error if the operating system refuses. During the lifetime, parallel regions should have
-/// either `threads` threads or one thread. For a smaller team, a runtime may end threads and later start new threads,
-/// which are pinned like thread 0.
+/// Pins the calling OpenMP team of `threads` threads for the lifetime of the object. Thread t is pinned to element t of
+/// pinning_order(), or to element t modulo the length if there are more threads than elements. The destructor restores
+/// the threads' former affinity. Does nothing for Pinning::none. Throws Error if the operating system refuses. During
+/// the lifetime, parallel regions should have either `threads` threads or one thread. For a smaller team, a runtime may
+/// end threads and later start new threads, which are pinned like thread 0.
 class PinnedTeam {
  public:
   PinnedTeam(int threads, Pinning pinning);

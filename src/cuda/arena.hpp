@@ -1,5 +1,5 @@
-// GPU memory that a job allocates in one piece, because it knows in advance how much memory it needs. One check ensures
-// that everything fits. The allocation and the release each take some tens of microseconds.
+// GPU memory that a job allocates in one piece, because it knows in advance how much memory it needs. A single check
+// ensures that everything fits. The allocation takes some tens of microseconds, and so does the release.
 #pragma once
 
 #include <span>
@@ -38,8 +38,8 @@ class Arena {
     return reinterpret_cast<T*>(part);
   }
 
-  /// The amount of memory taken so far. release() frees everything that was taken after the mark, which must no longer
-  /// be in use. reserve() must not be called between mark and release.
+  /// The amount of memory taken so far. release() frees everything that was taken after the mark. This memory must no
+  /// longer be in use. reserve() must not be called between mark and release.
   struct Mark {
     std::uint64_t taken = 0;
   };

@@ -1,4 +1,4 @@
-// Asynchronous copies from global to shared memory that bypass registers (cp.async).
+// Asynchronous copies (cp.async) from global memory to shared memory. The copies bypass the registers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,9 +12,9 @@ __device__ __forceinline__ void copy_16_bytes(void* shared, const void* global) 
       : "memory");
 }
 
-/// Writes `bytes` bytes to shared memory: copies the first `there` bytes from the source, and sets the remaining bytes
-/// to zero. Does not read further bytes of the source. Both addresses must be multiples of `bytes`, which is 4, 8 or
-/// 16.
+/// Writes `bytes` bytes to shared memory. The first `there` bytes are copied from the source, and the remaining bytes
+/// are zero. Only these `there` bytes of the source are read. Both addresses must be multiples of `bytes`, which is 4,
+/// 8 or 16.
 template <int bytes>
 __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, int there) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16);

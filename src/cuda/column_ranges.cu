@@ -24,9 +24,9 @@ __host__ __device__ inline Word ordered(double value) {
 }
 double from_ordered(Word bits) { return std::bit_cast<double>(bits >> 63 ? bits & ~(Word{1} << 63) : ~bits); }
 
-// The launch shape is the same as for visit_columns. A thread first reads the common result. It performs an atomic
-// operation only if the thread's own result is more extreme. If the value that the thread has read is outdated, at most
-// one atomic operation is redundant.
+// Launch shape: as for visit_columns. A thread first reads the common result. It performs an atomic operation only if
+// its own result is more extreme. The common result may have changed in the meantime. The atomic operation is then
+// redundant, but not incorrect.
 template <class T>
 __global__ void find_ranges(const DeviceRows<T> rows, Word* lowest, Word* highest, Word* finest, Word* first_bad) {
   T low = std::numeric_limits<T>::infinity();
@@ -86,9 +86,9 @@ core::FoundRanges find_column_ranges(MatrixView<const T> rows, Word* scratch, co
   found.bad_row = static_cast<std::int64_t>(first_bad / static_cast<Word>(d));
   found.bad_column = static_cast<std::int64_t>(first_bad % static_cast<Word>(d));
   T value{};
-  check(
-      cudaMemcpyAsync(&value, rows.row(found.bad_row) + found.bad_column, sizeof value, cudaMemcpyDeviceToHost, stream),
-      "cudaMemcpyAsync");
+  // The rows may be in pinned host memory.
+  check(cudaMemcpyAsync(&value, rows.row(found.bad_row) + found.bad_column, sizeof value, cudaMemcpyDefault, stream),
+        "cudaMemcpyAsync");
   stream.wait();
   found.bad_value = static_cast<double>(value);
   return found;

@@ -8,7 +8,7 @@
 
 namespace gradus::cuda {
 
-/// Reads rows on the current GPU once, and then waits for the stream. Minima and maxima are exact, so the order of
+/// Reads each row once, on the current GPU, and then waits for the stream. Minima and maxima are exact, so the order of
 /// threads does not matter. `scratch` has column_range_words() words on the GPU.
 template <class T>
 core::FoundRanges find_column_ranges(MatrixView<const T> rows, unsigned long long* scratch, const Stream& stream);

@@ -1,4 +1,4 @@
-// Tests of buffers, transfers and checks on a GPU. The tests are skipped without a GPU.
+// Tests buffers, transfers and checks on a GPU. Without a GPU, the tests are skipped.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -108,8 +108,8 @@ TEST_F(OnGpu, a_matrix_that_does_not_fit_is_refused) {
   EXPECT_THROW(upload(matrix.view(), device, staging, 1, stream), Error);
 }
 
-// Tests consecutive and concurrent jobs. A job reuses the memory that an earlier job returned. Two concurrent jobs
-// never use the same memory.
+// Tests jobs that run one after another, and jobs that run at the same time. A job must reuse the memory that an
+// earlier job returned, but two jobs must not use the same memory at the same time.
 TEST_F(OnGpu, staging_memory_is_kept_for_the_next_job) {
   unsigned char* first = nullptr;
   {

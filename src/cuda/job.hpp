@@ -1,5 +1,5 @@
-// A GPU in use by a job: the device, the job's stream, pinned memory for transfers, and the job's GPU memory. Copies
-// the caller's views to the GPU, copies results back, and scans rows on the GPU.
+// The class Job: a GPU in use by a job. It owns the job's stream, pinned memory for transfers, and the job's GPU
+// memory. It copies the caller's views to the GPU, copies results back, and scans rows on the GPU.
 //
 // Host code includes this header and the other headers of GPU code, so every build contains them. In a build without
 // CUDA, these headers only declare the classes, and the functions in each room's gpu/not_compiled.cpp throw
@@ -38,8 +38,8 @@ inline constexpr bool is_compiled = true;
 class Job {
  public:
   /// Uses the GPU of `execution`, which must exist (execution::start_gpu_job() checks this). `threads` is the number of
-  /// CPU threads for transfers, and `bytes` is the size of memory(). Throws OutOfMemoryError with the needed and the
-  /// free memory.
+  /// CPU threads that take part in transfers. `bytes` is the size of memory(). Throws OutOfMemoryError with the needed
+  /// and the free memory.
   Job(const Execution& execution, int threads, std::uint64_t bytes = 0)
       : gpu_(execution.gpu), threads_(threads), callers_stream_(execution.stream), device_(execution.gpu),
         memory_(bytes, execution.gpu_memory_limit), staging_(execution.stop) {}
@@ -87,7 +87,7 @@ class Job {
     return {bring(as_column(elements), what).data(), elements.size(), place()};
   }
 
-  /// Copies the rows, without gaps between them, to `to` on the GPU. If the rows are in host memory, returns when the
+  /// Copies the rows to `to` on the GPU, without gaps between rows. If the rows are in host memory, returns when the
   /// copy is complete. If the rows are on the GPU, only enqueues the copy.
   template <class T>
   void copy_here(MatrixView<const T> rows, T* to) {
@@ -106,8 +106,8 @@ class Job {
     stream_.wait();
   }
 
-  /// Returns a copy, in host memory, of rows on the GPU. Use it for few rows. For large matrices, copy_back() is
-  /// faster.
+  /// Copies rows from the GPU to host memory, and returns the copy. Meant for few rows: for large matrices, copy_back()
+  /// is faster.
   template <class T>
   Matrix<T> copy_to_host(MatrixView<const T> rows) const {
     Matrix<T> copy(rows.rows(), rows.columns());
@@ -125,8 +125,8 @@ class Job {
   core::FoundRanges find_ranges(VectorView<const T> elements) {
     return find_ranges(as_column(elements));
   }
-  /// Returns the range of each column of rows on the GPU. Throws the same errors as cpu::column_ranges(), in which the
-  /// first of these rows has the number `first`.
+  /// Returns the range of each column of rows on the GPU. Throws the same errors as cpu::column_ranges(). Row numbers
+  /// in the errors begin with `first`.
   template <class T>
   core::ColumnRanges column_ranges(MatrixView<const T> rows, const char* what, std::int64_t first = 0) {
     core::FoundRanges found = find_ranges(rows);
@@ -134,7 +134,7 @@ class Job {
     return std::move(found.ranges);
   }
 
-  using Word = unsigned long long;  ///< operand of CUDA's atomic operations
+  using Word = unsigned long long;  ///< CUDA's atomic operations support this type
   /// Returns at least `words` words for temporary use. All calls return the same memory.
   Word* scratch(std::int64_t words) {
     if (words > scratch_words_) {
@@ -160,7 +160,7 @@ class Job {
   template <class T>
   void copy_rows(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind) const {
     if (from.rows() == 0) return;
-    if (from.contiguous() && to.contiguous()) {  // copying row by row costs about 0.2 us of driver time per row
+    if (from.contiguous() && to.contiguous()) {  // a copy row by row would take the driver about 0.2 us per row
       const std::size_t bytes = static_cast<std::size_t>(from.rows() * from.columns()) * sizeof(T);
       return check(cudaMemcpyAsync(to.data(), from.data(), bytes, kind, stream_), "cudaMemcpyAsync");
     }
@@ -181,7 +181,7 @@ class Job {
   Word* scratch_ = nullptr;
   std::int64_t scratch_words_ = 0;
   Staging staging_;
-  Stream stream_;  ///< destroyed first, because its destructor waits for work that still uses the memory
+  Stream stream_;  ///< declared last and thus destroyed first: its destructor waits for work that still uses the memory
 };
 
 #endif

@@ -51,8 +51,8 @@ inline double fma_per_second(int element_bytes) {
   if (known.gpu == gpu) return answer();
   const int generation = attribute(cudaDevAttrComputeCapabilityMajor);
   const int minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  // Rates per multiprocessor and clock. The large GPUs of a generation are half as fast in double as in float. The
-  // other GPUs are much slower in double.
+  // Depends on the number of operations that a multiprocessor performs per clock. On the large GPUs of a generation,
+  // double is half as fast as float. On the other GPUs, double is much slower.
   const bool is_large = minor == 0 && generation < 12;
   const int in_float = is_large && generation == 8 ? 64 : 128;
   const double clocks = 1e3 * multiprocessors() * attribute(cudaDevAttrClockRate);
@@ -60,9 +60,9 @@ inline double fma_per_second(int element_bytes) {
   return answer();
 }
 
-/// Allows a kernel `bytes` of dynamic shared memory on the current GPU. Needed for more than the default of 48 KiB. The
-/// limit belongs to the kernel, so all threads of the process share it. The limit is only ever raised, under a lock. A
-/// job in another thread therefore cannot lower the limit that this job needs.
+/// Allows a kernel `bytes` of dynamic shared memory on the current GPU. A call is needed for more than 48 KiB, the
+/// default. The limit belongs to the kernel, so all threads of the process share it. This function only raises the
+/// limit, under a lock. A job in another thread therefore cannot lower the limit that this job needs.
 inline void allow_shared_memory(const void* kernel, std::size_t bytes) {
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);

@@ -5,7 +5,7 @@
 
 namespace gradus::cuda {
 
-/// A stream with priority: its blocks are scheduled before the blocks of other streams.
+/// A stream with priority: the GPU schedules its blocks before the blocks of other streams.
 class UrgentStream {
  public:
   UrgentStream() {
@@ -17,7 +17,8 @@ class UrgentStream {
   UrgentStream(const UrgentStream&) = delete;
   UrgentStream& operator=(const UrgentStream&) = delete;
   ~UrgentStream() {
-    cudaStreamSynchronize(stream_);  // waits, because pending work may use memory that is freed after this destructor
+    // waits, because pending work may use memory that is freed after this destructor has run
+    cudaStreamSynchronize(stream_);
     cudaStreamDestroy(stream_);
   }
 
@@ -36,7 +37,7 @@ class Signal {
   Signal& operator=(const Signal&) = delete;
   ~Signal() { cudaEventDestroy(event_); }
 
-  /// Makes the signal fire when all work that is now in the stream is done.
+  /// The signal fires when all work that is now in the stream has finished.
   void follow(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
   /// Makes all later work of the stream wait for the signal.
   void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent"); }

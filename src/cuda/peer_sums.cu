@@ -1,12 +1,14 @@
 // A kernel on each GPU adds up the words of all GPUs. The kernels run at the same time and wait for each other.
 //
-// Each GPU adds up a share of the words. First it writes its words of the other shares into the inboxes of the GPUs
-// that add them up. Then it adds up its own share and writes the result to all GPUs. So each of p GPUs sends 2 (p - 1)
-// / p n words, and it waits twice. Writes are faster than reads, because no thread waits for their answers.
+// The n sums are divided into shares, one per GPU. First, each GPU writes its summands into the inboxes of the other
+// GPUs: the summands of a share go to the GPU that computes the share. Then each GPU computes its share and writes the
+// result to all GPUs. So each of the p GPUs sends 2 (p - 1) / p n words and waits twice. Writes are faster than reads,
+// because no thread waits for an answer.
 //
-// A GPU writes messages into the mailboxes of the others, and only reads its own mailbox while it waits. A message is
-// the number of the current sum. No GPU writes to an inbox or to a result that another GPU still reads: it first waits
-// for messages that this GPU sends after it has read them.
+// A GPU writes messages into the mailboxes of the other GPUs. While a GPU waits, it reads only its own mailbox. A
+// message is the number of the current sum. A message also states that the sender has finished reading: `arrived` that
+// it has read the result of the previous sum, and `reduced` that it has read its inbox. The other GPUs write to the
+// result or the inbox again only after they have received this message.
 #include "cuda/peer_sums.hpp"
 
 #include <cuda/atomic>
@@ -23,7 +25,7 @@ using Pair = ulonglong2;
 
 /// A message from one GPU to another.
 struct Message {
-  Word* all;             ///< the sender's result
+  Word* all;             ///< address of the sender's result
   unsigned int arrived;  ///< number of the last sum in which the sender's words were complete in the receiver's inbox
   unsigned int reduced;  ///< number of the last sum in which the sender's share of the result was complete
 };
@@ -57,8 +59,8 @@ __device__ void send(unsigned int& place, unsigned int number) {
   ::cuda::atomic_ref<unsigned int, ::cuda::thread_scope_system>(place).store(number, ::cuda::memory_order_release);
 }
 
-/// Waits for the message of one member. Returns false after abort(), which is read rarely, because it is in host
-/// memory.
+/// Waits for the message of one member. Returns false if abort() was called. Rarely polls the flag of abort(), because
+/// the flag is in host memory.
 __device__ bool wait_for(unsigned int& place, unsigned int number, const int* abort) {
   const ::cuda::atomic_ref<unsigned int, ::cuda::thread_scope_system> message(place);
   for (unsigned int checks = 1; static_cast<int>(message.load(::cuda::memory_order_acquire) - number) < 0; ++checks)
@@ -75,11 +77,12 @@ __device__ bool is_last_block(unsigned int* blocks) {
     is_last = atomicAdd(blocks, 1u) + 1 == gridDim.x;
     if (is_last) *blocks = 0;
   }
-  __syncthreads();  // the answer is known
+  __syncthreads();  // after this barrier, all threads can read is_last
   return is_last;
 }
 
-/// Calls store(pair, load(pair)) for the numbers of all `count` pairs, with several loads before the first store.
+/// Calls store(index, load(index)) for each index below `count`. Each thread loads several values before it stores the
+/// first one.
 template <class Load, class Store>
 __device__ void for_each_pair(std::int64_t count, const Load& load, const Store& store) {
   constexpr int at_once = 4;
@@ -96,7 +99,7 @@ __device__ void for_each_pair(std::int64_t count, const Load& load, const Store&
   }
 }
 
-/// Launch: at most as many blocks as run at the same time.
+/// The blocks wait for other GPUs, so all blocks of the grid must run at the same time.
 template <int Size>
 __global__ void __launch_bounds__(sum_threads) sum_over_peers(const __grid_constant__ PeerJob job) {
   __shared__ Pair* all[PeerSums::most_gpus];
@@ -124,7 +127,8 @@ __global__ void __launch_bounds__(sum_threads) sum_over_peers(const __grid_const
     has_arrived = wait_for(mine[member].arrived, job.sum, job.abort);
     all[member] = reinterpret_cast<Pair*>(*const_cast<Word* volatile*>(&mine[member].all));
   }
-  if (__syncthreads_and(has_arrived) == 0) return;  // otherwise all words are in the inbox
+  // after abort(), words may be missing in the inbox, so the kernel returns
+  if (__syncthreads_and(has_arrived) == 0) return;
   const std::int64_t begin = share(job.rank);
   const auto inbox_of = [&](int of) {
     return reinterpret_cast<const Pair*>(job.inboxes[job.rank] + of * job.inbox_words);
@@ -192,7 +196,7 @@ void PeerSums::reserve(std::int64_t count, const Stream& stream, const Exchange&
   const std::int64_t words = 2 * ((count / 2 + size_ - 1) / size_);
   if (words <= inbox_words_) return;
   stream.wait();
-  copy(nullptr, inboxes_);  // from here on, the earlier sums of all members are complete
+  copy(nullptr, inboxes_);  // when this returns, all members have finished their earlier sums
   inbox_ = DeviceBuffer<Word>(words * size_);
   inbox_words_ = words;
   copy(inbox_.data(), inboxes_);

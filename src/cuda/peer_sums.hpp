@@ -1,4 +1,4 @@
-// Sums over several GPUs of one process, which write to each other's memory.
+// Sums over several GPUs of one process. The GPUs write to each other's memory.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class PeerSums {
   /// Returns true if `gpu` can read and write the memory of all `gpus` directly.
   static bool reaches(int gpu, std::span<const int> gpus);
 
-  /// Makes the member number `rank` of the group of `gpus`, on the calling thread's current device.
+  /// Constructs member number `rank` of the group `gpus`. The current device of the calling thread must be gpus[rank].
   PeerSums(int rank, std::span<const int> gpus);
   PeerSums(const PeerSums&) = delete;
   PeerSums& operator=(const PeerSums&) = delete;
@@ -46,11 +46,11 @@ class PeerSums {
   int size_;
   DeviceBuffer<unsigned char> memory_;  ///< the mailbox
   DeviceBuffer<unsigned int> blocks_;   ///< number of blocks that have finished a phase
-  DeviceBuffer<Word> inbox_;            ///< for each member, its words of this member's share
-  std::int64_t inbox_words_ = 0;        ///< room for the words of one member
+  DeviceBuffer<Word> inbox_;            ///< for each GPU: the words that it contributes to the share of this GPU
+  std::int64_t inbox_words_ = 0;        ///< capacity of the inbox for the words of one member
   Mailbox* mailboxes_[most_gpus] = {};
   Word* inboxes_[most_gpus] = {};
-  std::unique_ptr<int, FreeHostMemory> abort_;  ///< in host memory that the GPU reads
+  std::unique_ptr<int, FreeHostMemory> abort_;  ///< a flag in host memory, which the GPU reads
   const int* abort_on_gpu_ = nullptr;
   unsigned int sums_ = 0;  ///< number of sums so far
 };

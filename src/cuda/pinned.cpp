@@ -13,8 +13,8 @@ namespace gradus::cuda {
 
 namespace {
 
-// Blocks consist of whole pages, because a page cannot be pinned twice. Their sizes are powers of two, so that the
-// memory of one job fits another job.
+// Blocks consist of whole pages, because a page cannot be pinned twice. Their sizes are powers of two, so that a later
+// job can often reuse the blocks of an earlier job.
 constexpr std::uint64_t least_bytes = 65536;
 
 /// Pinned memory that no job currently uses.

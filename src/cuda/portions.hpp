@@ -18,14 +18,15 @@ class Portions {
   /// second.
   explicit Portions(std::stop_token stop, double operations) : stop_(std::move(stop)), operations_(operations) {}
 
-  /// Returns true if run() would launch only once and would not wait.
+  /// Returns true if run() would need only one launch, and would therefore not wait.
   bool is_one_launch(std::int64_t count, double operations_of_an_element) const {
     return static_cast<double>(count) * operations_of_an_element <= operations_;
   }
 
-  /// Calls launch(first, number) for consecutive ranges of [0, count) that end at multiples of `granule`. launch()
-  /// enqueues kernels into the stream. run() waits for the kernels only if the work needs several launches, so short
-  /// work has no additional waits. After a stop request, throws InterruptedError when no launch is in flight.
+  /// Divides [0, count) into consecutive ranges that end at multiples of `granule`, and calls launch(first, number) for
+  /// each range. launch() enqueues kernels into the stream. run() waits for the kernels only if the work needs several
+  /// launches, so short work has no additional waits. After a stop request, throws InterruptedError when no launch is
+  /// in flight.
   template <class Launch>
   void run(std::int64_t count, double operations_of_an_element, std::int64_t granule, const Stream& stream,
            const Launch& launch) {

@@ -1,4 +1,5 @@
-// Kernels use this file to read a matrix in GPU memory: its rows, and a traversal column by column.
+// For kernels that read a matrix in GPU memory: access to single elements, and a loop that visits all elements column
+// by column.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 namespace gradus::cuda {
 
-/// The number of pinned buffers for transfers, and their total size in host memory. Some buffers are in transit while
-/// others are filled.
+/// The number of pinned buffers for transfers, and their total size in host memory. The CPU fills some buffers while
+/// others are being transferred.
 inline constexpr int staging_parts = 4;
 inline constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
 

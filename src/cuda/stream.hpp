@@ -28,7 +28,8 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() {
-    cudaStreamSynchronize(stream_);  // waits, because pending work may use memory that is freed after this destructor
+    // waits, because pending work may use memory that is freed after this destructor has run
+    cudaStreamSynchronize(stream_);
     cudaStreamDestroy(stream_);
   }
 

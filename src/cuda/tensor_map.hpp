@@ -18,7 +18,8 @@
 namespace gradus::cuda {
 
 /// Returns an encoded tensor map. `sizes` are in elements, fastest dimension first; `strides` are in bytes, for all
-/// dimensions but the fastest; `box` is in elements. The encoding function is looked up in the driver at run time.
+/// dimensions except the fastest one; `box` is in elements. The encoding function is looked up in the driver at run
+/// time.
 template <std::size_t dimensions>
 CUtensorMap encoded_tensor_map(CUtensorMapDataType type, const void* data, const cuuint64_t (&sizes)[dimensions],
                                const cuuint64_t (&strides)[dimensions - 1], const cuuint32_t (&box)[dimensions],

@@ -1,9 +1,8 @@
-// Hopper's matrix instructions for a warpgroup (four consecutive warps), and copies of tiles, which are the operands of
-// these instructions. The copy engine copies whole tiles and counts their bytes at a barrier in shared memory.
+// Hopper's matrix instructions for a warpgroup (four consecutive warps). The operands of these instructions are tiles
+// in shared memory. The copy engine copies whole tiles and counts their bytes at a barrier in shared memory.
 //
-// A tile in shared memory begins at a multiple of 1024 bytes. Its rows have 128 bytes: 64 FP16 elements along the
-// summed dimension. swizzled() permutes the eight 16-byte units of a row, so that eight rows that are read together use
-// all banks.
+// A tile begins at a multiple of 1024 bytes. Its rows have 128 bytes: 64 FP16 elements along the summed dimension.
+// swizzled() permutes the eight 16-byte units of a row, so that eight rows that are read together use all banks.
 //
 // Source: NVIDIA, PTX ISA: wgmma, cp.async.bulk, mbarrier.
 #pragma once
@@ -42,15 +41,15 @@ using WideWarpgroupSums = float[32][4];
 
 #ifdef GRADUS_WARPGROUP_PRODUCT
 
-/// Returns the descriptor by which the instruction finds a tile. It encodes the tile's address, the distance of 1024
-/// bytes between groups of eight rows, and the permutation of the units. Add 2 to the descriptor to move 16 elements
-/// along a row.
+/// Returns the descriptor of a tile, which the instruction needs. It encodes the tile's address, the distance of
+/// 1024 bytes between groups of eight rows, and the permutation of the units. Add 2 to the descriptor to move 16
+/// elements along a row.
 inline __device__ std::uint64_t tile_descriptor(unsigned int address) {
   return std::uint64_t{1} << 62 | std::uint64_t{1024 / 16} << 32 | std::uint64_t{1} << 16 | (address & 0x3ffffu) >> 4;
 }
 
-/// Multiplies 64 rows by 128 columns, over 16 FP16 elements of the summed dimension. If `adds` is 0, computes sums =
-/// rows columns', otherwise sums += rows columns'. Runs asynchronously; see wait_for_products().
+/// Computes the products of 64 rows and 128 columns, over 16 FP16 elements of the summed dimension. If `adds` is 0, the
+/// products overwrite `sums`. Otherwise they are added to `sums`. Runs asynchronously; see wait_for_products().
 inline __device__ void multiply_by_warpgroup(WarpgroupSums& sums, std::uint64_t rows, std::uint64_t columns, int adds) {
 #define GRADUS_FOUR(c) "+f"(sums[c][0]), "+f"(sums[c][1]), "+f"(sums[c][2]), "+f"(sums[c][3])
   asm volatile(
@@ -110,8 +109,8 @@ __device__ void pin(float (&sums)[columns][4]) {
     for (int index = 0; index < 4; ++index) asm volatile("" : "+f"(sums[column][index])::"memory");
 }
 
-/// Changes the number of registers per thread to `count`. If a warpgroup releases registers, the block's other
-/// warpgroups can use them.
+/// Changes the number of registers per thread to `count`. Registers that a warpgroup releases become available to the
+/// block's other warpgroups.
 template <int count>
 __device__ void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -146,8 +145,8 @@ class Barrier {
         "r"(parity)
         : "memory");
   }
-  /// Returns true if the phase with this parity has ended. May block briefly, and may return false although the phase
-  /// is about to end.
+  /// Returns true if the phase with this parity has ended. If it has not, the hardware may wait briefly for its end
+  /// before the function returns.
   __device__ bool has_ended(unsigned int parity) {
     unsigned int done;
     asm volatile(
@@ -166,8 +165,8 @@ class Barrier {
                  "l"(from), "r"(bytes), "r"(address())
                  : "memory");
   }
-  /// Copies the box of a tensor map (tensor_map.hpp) that begins at this column, row and matrix. The barrier counts the
-  /// copied bytes.
+  /// Copies a box of the tensor map (see tensor_map.hpp). The box begins at this column, row and matrix. The barrier
+  /// counts the copied bytes.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, int matrix) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
@@ -175,7 +174,8 @@ class Barrier {
         "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(address())
         : "memory");
   }
-  /// Overload for a map of one matrix. Elements outside of the matrix arrive as zeros, and their bytes are counted.
+  /// Copies a box of a tensor map that has only one matrix. Elements outside of the matrix arrive as zeros, and their
+  /// bytes are counted.
   __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "

@@ -66,7 +66,7 @@ std::vector<Gpu> find_gpus() {
   finding_process = ::getpid();
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    cudaGetLastError();  // there is no driver or no device: clears the error, so that later calls do not see it
+    cudaGetLastError();  // clears the error of a missing driver or device, so that later calls do not see it
     return gpus;
   }
   for (int index = 0; index < count; ++index) {
@@ -89,8 +89,8 @@ namespace {
 /// Returns the GPUs that NVML reports, or nullopt if NVML fails or CUDA might see a different set of GPUs.
 std::optional<std::vector<Gpu>> gpus_by_nvml() {
   if (std::getenv("CUDA_VISIBLE_DEVICES") || access("/dev/nvidia-uvm", R_OK | W_OK) != 0) return std::nullopt;
-  // Finds the functions by name and without a header. The library comes with the driver, so it may be missing, and a
-  // CUDA installation may lack the header.
+  // Looks up the functions by name. The library is part of the driver, so it may be missing, and a CUDA installation
+  // may lack its header.
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return std::nullopt;
   const auto call = [library](const char* name, auto... arguments) {
@@ -116,7 +116,7 @@ std::optional<std::vector<Gpu>> gpus_by_nvml() {
         break;
       }
       gpus->push_back(gpu_of(static_cast<int>(index), name, major, minor));
-      // The least value among GPUs of this or a later major version.
+      // This value is the smallest among all GPUs of this major version and of later ones.
       gpus->back().shared_bytes = (major >= 8 ? 99 : 48) << 10;
     }
     call("nvmlShutdown");

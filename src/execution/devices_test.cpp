@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "cuda/job.hpp"
+#include "execution/launched.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::execution {
@@ -28,7 +29,7 @@ TEST(cuda_devices, code_runs_where_it_was_made_for) {
   EXPECT_FALSE(runs_on("", 9, 0));
 }
 
-// Builds without CUDA omit the host code for GPUs and refuse requests that need it.
+// Builds without CUDA do not contain the host code for GPUs. They refuse requests that need it.
 TEST(cuda_devices, host_code_knows_whether_there_is_cuda) {
   EXPECT_EQ(cuda::is_compiled, is_compiled());
   try {
@@ -82,7 +83,7 @@ TEST(cuda_devices, looking_for_gpus_never_fails) {
 }
 
 TEST(cuda_devices, seen_gpus_are_those_that_cuda_finds) {
-  // The facts that both functions report, in sorted order.
+  // Returns the properties that both find_gpus() and list_gpus() report, in sorted order.
   const auto facts = [](const std::vector<Gpu>& gpus) {
     std::multiset<std::tuple<std::string, std::string, bool>> all;
     for (const Gpu& gpu : gpus) all.emplace(gpu.name, gpu.compute_capability, gpu.usable);
@@ -136,6 +137,35 @@ TEST(cuda_devices, names_the_gpu_that_is_missing_or_of_no_use) {
   };
   EXPECT_NE(message(0).find("Old GPU"), std::string::npos);
   EXPECT_NE(message(7).find("there is no GPU 7"), std::string::npos);
+}
+
+TEST(cuda_devices, gives_a_launched_process_the_gpu_of_its_local_rank) {
+  Machine machine;
+  core::Launch launch;
+  launch.size = 4;
+  const auto message = [&](int named) {
+    try {
+      gpu_of_launch(machine, launch, named);
+    } catch (const UnsupportedError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message(-1).find("this build has no CUDA; use GPUs, or start the processes by mpirun"), std::string::npos)
+      << message(-1);
+  machine.cuda_compiled = true;
+  EXPECT_NE(message(0).find("no NVIDIA GPU is present"), std::string::npos);
+  Gpu first;
+  first.usable = true;
+  Gpu second = first;
+  second.index = 1;
+  machine.gpus = Gpus({first, second});
+  for (const int local_rank : {0, 1, 2, 3}) {
+    launch.local_rank = local_rank;
+    EXPECT_EQ(gpu_of_launch(machine, launch, -1), local_rank % 2);
+    EXPECT_EQ(gpu_of_launch(machine, launch, 1), 1);
+  }
+  EXPECT_NE(message(2).find("there is no GPU 2"), std::string::npos);
 }
 
 }  // namespace

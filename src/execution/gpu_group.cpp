@@ -18,8 +18,8 @@ namespace gradus::execution {
 
 namespace {
 
-/// The groups that no job uses at the moment, by their GPUs. They are never destroyed, because at the end of the
-/// process CUDA may already have shut down.
+/// The groups that no job uses at the moment. The key is the list of the group's GPUs. Groups are never destroyed,
+/// because CUDA may shut down before the process destroys its static objects.
 struct IdleGroups {
   std::mutex mutex;
   std::multimap<std::vector<int>, std::shared_ptr<core::ThreadGroup>> groups;
@@ -83,7 +83,7 @@ Execution GpuGroup::of_rank(Communicator& communicator) const {
   here.communicator = &communicator;
   here.stream = nullptr;
   if (here.threads > 0) here.threads = std::max(1, here.threads / size());
-  if (here.memory_limit > 0)  // 0 would mean that there is no limit
+  if (here.memory_limit > 0)  // 0 means no limit
     here.memory_limit = std::max<std::uint64_t>(1, here.memory_limit / static_cast<std::uint64_t>(size()));
   if (communicator.rank() > 0) here.progress = {};
   return here;
@@ -93,7 +93,7 @@ void GpuGroup::run_all(const std::function<void(int, const Execution&)>& job) {
   try {
     group_->run([&](Communicator& communicator) { job(communicator.rank(), of_rank(communicator)); });
   } catch (Error& error) {
-    ErrorFields fields = error.fields();  // the caller has no ranks
+    ErrorFields fields = error.fields();  // The caller knows nothing of ranks, so the error must not name one.
     fields.rank.reset();
     fields.ranks = 1;
     error.set_fields(fields);
@@ -148,7 +148,7 @@ GpuStart::GpuStart(const Execution& execution) {
         return 0;
       });
     } catch (...) {
-      // The job will meet the same error and report it.
+      // The job will encounter the same error and report it.
     }
   });
 }

@@ -1,4 +1,4 @@
-// Jobs on several GPUs of this process (Execution::gpus): one rank per GPU, each on a separate thread.
+// Jobs on several GPUs of this process (Execution::gpus). Each GPU is a rank with its own thread.
 #pragma once
 
 #include <functional>
@@ -29,11 +29,11 @@ Execution on_listed_gpus(Execution execution);
 /// Returns true if an earlier job has connected these GPUs, and no job uses the group at the moment.
 bool has_idle_group(const std::vector<int>& gpus);
 
-/// The ranks of a job on several GPUs. Groups outlive their jobs, because it takes long to connect GPUs: a later job on
-/// the same GPUs uses the group again.
+/// The ranks of a job on several GPUs. Connecting GPUs takes long, so a group outlives its job, and a later job on the
+/// same GPUs uses the group again.
 class GpuGroup {
  public:
-  /// Throws UsageError or UnsupportedError unless the job can run on these GPUs. `execution` must outlive the object.
+  /// Throws UsageError or UnsupportedError if the job cannot run on these GPUs. `execution` must outlive the object.
   explicit GpuGroup(const Execution& execution);
   GpuGroup(const GpuGroup&) = delete;
   GpuGroup& operator=(const GpuGroup&) = delete;
@@ -41,8 +41,9 @@ class GpuGroup {
 
   int size() const { return static_cast<int>(execution_.gpus.size()); }
 
-  /// Calls job(rank, execution) for each GPU in parallel, for the first GPU on this thread. `execution` names the GPU
-  /// and has a communicator. Returns the results in the order of the GPUs. If a job throws, throws its exception.
+  /// Calls job(rank, execution) for each GPU in parallel. The call for the first GPU runs on this thread. `execution`
+  /// names the GPU and has a communicator. Returns the results in the order of the GPUs. If a job throws, throws its
+  /// exception.
   template <class Job>
   auto run(const Job& job) {
     std::vector<std::invoke_result_t<Job, int, const Execution&>> results(execution_.gpus.size());
@@ -53,7 +54,7 @@ class GpuGroup {
   /// Returns shares_of_gpus() for the free memory of the GPUs.
   std::vector<RowRange> divide(std::int64_t rows, const PartMemory& needed);
 
-  /// Changes the report of the first rank to describe the whole job.
+  /// Changes the report of the first rank so that it describes the whole job.
   void describe(RunReport& report) const;
 
  private:
@@ -64,8 +65,8 @@ class GpuGroup {
   std::shared_ptr<core::ThreadGroup> group_;
 };
 
-/// Starts the GPUs of a request, and connects them, while the caller does something else, such as reading a file. The
-/// destructor waits until they are ready. Errors are left to the job.
+/// Starts and connects the GPUs of a request in the background, while the caller does other work, such as reading a
+/// file. The destructor waits until the GPUs are ready. Ignores errors, because the job will report them.
 class GpuStart {
  public:
   explicit GpuStart(const Execution& execution);

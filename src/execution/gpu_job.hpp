@@ -10,7 +10,8 @@
 
 namespace gradus::execution {
 
-/// Starts a job. `bytes` is the size of its GPU memory (see cuda::Job). Throws the UnsupportedError of require_gpu().
+/// Starts a job. `bytes` is the size of the job's GPU memory (see cuda::Job). Throws the UnsupportedError of
+/// require_gpu().
 std::shared_ptr<cuda::Job> start_gpu_job(const Execution& execution, std::uint64_t bytes = 0);
 
 /// Returns how many bytes of its GPU's memory a job may use if it can adapt the sizes of its blocks. This is the free
@@ -18,8 +19,8 @@ std::shared_ptr<cuda::Job> start_gpu_job(const Execution& execution, std::uint64
 std::uint64_t gpu_memory_to_take(const Execution& execution);
 
 /// Copies a few rows from a GPU to host memory, after the work on Execution::stream. Used if the data is needed before
-/// a job starts, or if the data is not on the GPU of the job but on another one. Throws UsageError if the rows are not
-/// on the GPU that the view names.
+/// the job starts, or if it is on another GPU than the job. Throws UsageError if the rows are not on the GPU that the
+/// view names.
 template <class T>
 Matrix<T> copy_to_host(MatrixView<const T> rows, const char* what, const Execution& execution);
 

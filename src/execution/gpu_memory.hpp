@@ -1,4 +1,4 @@
-// Functions for memory of which only the address is known. Plain C++, also in builds without CUDA.
+// Functions for memory of which the caller knows only the address. Plain C++, also in builds without CUDA.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +27,18 @@ void wait_for_data(std::span<const NamedPlace> places, const Execution& executio
 /// on each of these GPUs. The other GPUs get a copy.
 MemoryPlace place_for_each_gpu(MemoryPlace place, const Execution& execution);
 
-/// Copies host memory to this GPU, after the work on its stream (a cudaStream_t). Returns when the copy is complete.
+/// Copies host memory to this GPU, after the work on `stream`, a cudaStream_t of the GPU. Returns when the copy is
+/// complete.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, int gpu, void* stream);
 
-/// Returns a copy, in the memory of the GPU `to`, of rows in the memory of any GPU. `row_bytes`: the size of a row, in
-/// the copy also the distance of two rows. `stride_bytes`: the distance of two rows in the original. Returns when the
-/// copy is complete.
+/// Copies rows from the memory of any GPU to the memory of the GPU `to`, and returns the copy. A row has `row_bytes`
+/// bytes. In the original, consecutive rows begin `stride_bytes` apart. In the copy, there are no gaps between rows.
+/// Returns when the copy is complete.
 std::shared_ptr<void> copy_between_gpus(int to, const void* from, std::size_t stride_bytes, std::size_t row_bytes,
                                         std::int64_t rows);
 
-/// Rows for a job on a GPU: the given rows if they are in host memory or on this GPU, otherwise a copy.
+/// The rows of a view, for a job on a GPU. If the rows are on another GPU, holds a copy of them; otherwise refers to
+/// the given rows.
 template <class T>
 class RowsForGpu {
  public:

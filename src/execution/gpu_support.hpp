@@ -16,7 +16,7 @@ inline core::Support supported_on_gpu(const Machine& machine) {
   return reason.empty() ? core::Support::yes() : core::Support::no(reason);
 }
 
-/// Returns Support::yes() if the machine has a usable GPU. For rows of GPU variants that support every shape.
+/// Returns Support::yes() if the machine has a usable GPU. Used by the GPU variants that support every shape.
 template <class Shape>
 core::Support on_gpu(const Shape&, const Machine& machine) {
   return supported_on_gpu(machine);
@@ -31,8 +31,8 @@ inline core::Support has_warpgroup_products(const Machine& machine) {
   return core::Support::yes();
 }
 
-/// Returns a fictitious GPU for estimates. It has the least memory of all usable GPUs, and also the fewest
-/// multiprocessors.
+/// Returns a fictitious GPU for estimates. Its memory is the smallest memory of any usable GPU, and its number of
+/// multiprocessors is the smallest number of any usable GPU.
 inline Gpu least_gpu(const Machine& machine) {
   Gpu least;
   for (const Gpu& gpu : machine.gpus()) {
@@ -45,12 +45,12 @@ inline Gpu least_gpu(const Machine& machine) {
   return least;
 }
 
-/// Returns how much memory of a GPU, in bytes, an estimate may assume to be available. This is at most the limit of the
-/// request. It is also at most seven eighths of the memory, because a job must not fail on a GPU that the library
-/// chose.
+/// Returns how many bytes of a GPU's memory an estimate may assume to be available: at most the limit of the request,
+/// and at most seven eighths of the GPU's memory. The remaining eighth is a reserve, so that the job does not fail on a
+/// GPU that the library has chosen.
 inline std::uint64_t plannable_memory(const Gpu& gpu) { return std::min(gpu.memory_bytes / 8 * 7, gpu.granted_bytes); }
 
-/// Seconds that a process needs for its first use of a GPU: about 0.3 (docs/decisions/0020), plus a margin.
+/// Time that a process needs for its first use of a GPU: about 0.3 s (docs/decisions/0020), plus a margin.
 inline constexpr double gpu_ready_seconds = 0.4;
 
 /// Returns the shared memory per block that every usable GPU supports, in bytes.
@@ -61,10 +61,10 @@ inline std::uint64_t shared_memory(const Machine& machine) {
   return least;
 }
 
-/// Returns Support::yes() if `needed` bytes per block fit in the shared memory of the machine's GPUs. `what` names the
-/// data for the message.
+/// Returns Support::yes() if `needed` bytes fit in the shared memory of one block, on each of the machine's GPUs.
+/// `what` names the data in the message.
 inline core::Support fits_shared(std::uint64_t needed, const char* what, const Machine& machine) {
-  constexpr std::uint64_t reserved = 512;  // for other data of the kernels
+  constexpr std::uint64_t reserved = 512;  // for the kernels' other data
   const std::uint64_t available = shared_memory(machine) - reserved;
   if (needed <= available) return core::Support::yes();
   return core::Support::no(std::string(what) + " take " + std::to_string(needed) +

@@ -1,4 +1,4 @@
-// The ladders of all problems, for code that does not know a problem.
+// The ladders of all problems, for code that serves every problem.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace gradus::execution {
 
-/// Returns all ladders, in the order of all lists for users.
+/// Returns all ladders, in the order in which users see them in lists.
 std::span<const core::Ladder* const> ladders();
 /// Returns the ladder of a problem. Throws UsageError with a suggestion for an unknown name.
 const core::Ladder& find_ladder(std::string_view problem);

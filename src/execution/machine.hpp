@@ -21,7 +21,7 @@ struct Gpu {
   bool usable = false;             ///< true if this build has code for the GPU
 };
 
-/// Facts that are determined on first use. Jobs that do not need these facts save the time.
+/// Facts that are determined on first use, so that jobs without a need for them save the time.
 template <class Facts>
 class OnDemand {
  public:
@@ -35,12 +35,12 @@ class OnDemand {
   std::shared_future<Facts> found_;
 };
 
-/// Determined on demand, because the driver needs a tenth of a second to report GPUs.
+/// The GPUs are determined on first use, because the driver needs a tenth of a second to report them.
 using Gpus = OnDemand<std::vector<Gpu>>;
 
 /// Topology of cores, caches and memory. Determining it with hwloc takes milliseconds.
 struct Layout {
-  int physical_cores = 1;  ///< cores in the affinity mask; hardware threads do not count
+  int physical_cores = 1;  ///< number of cores, not hardware threads, in the affinity mask
   int hardware_threads_per_core = 1;
   int packages = 1;
   int memory_nodes = 1;
@@ -54,14 +54,14 @@ struct Machine {
   int cores = 1;  ///< number of logical CPUs in the affinity mask of this process, or the CPU quota (rounded up) of its
                   ///< control group if the quota is less
   std::vector<std::string> simd;    ///< instruction sets with a kernel in this build, best first
-  bool fused_multiply_add = false;  ///< true if the best of `simd` has the operation in hardware
+  bool fused_multiply_add = false;  ///< true if the best of `simd` can fuse multiply and add
   std::uint64_t memory_bytes = 0;   ///< memory of the machine, or the limit of the control group if the limit is less
   bool cuda_compiled = false;       ///< true if this build contains the GPU variants
   OnDemand<Layout> layout;
   Gpus gpus;
 };
 
-/// Returns the machine of this process, which is examined once. Its layout and GPUs are determined on first use.
+/// Returns the machine of this process. The machine is examined once. Its layout and GPUs are determined on first use.
 const Machine& this_machine();
 
 }  // namespace gradus::execution

@@ -11,12 +11,13 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/shared_library.hpp"
 #include "cuda/peer_sums.hpp"
 #include "cuda/pinned.hpp"
 #include "execution/gpu_job.hpp"
+#include "execution/nccl.hpp"
 #include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
 
@@ -26,52 +27,18 @@ namespace {
 
 using Word = RankSums::Word;
 
-/// The functions of NCCL that are used here. The library is opened at run time, so that Gradus does not depend on it.
-struct Nccl {
-  struct Connection;
-  struct Id {
-    std::array<char, 128> bytes;
-  };
-  static constexpr int of_uint64 = 5;  // ncclUint64
-  static constexpr int by_sum = 0;     // ncclSum
-
-  const core::SharedLibrary library{"libnccl.so.2", "libnccl.so"};
-  int (*get_unique_id)(Id*) = nullptr;
-  int (*init_rank)(Connection**, int, Id, int) = nullptr;
-  int (*all_reduce)(const void*, void*, std::size_t, int, int, Connection*, cudaStream_t) = nullptr;
-  int (*abort)(Connection*) = nullptr;
-  const char* (*get_error_string)(int) = nullptr;
-
-  Nccl() {
-    if (!library) return;
-    get_unique_id = library.find<decltype(get_unique_id)>("ncclGetUniqueId");
-    init_rank = library.find<decltype(init_rank)>("ncclCommInitRank");
-    all_reduce = library.find<decltype(all_reduce)>("ncclAllReduce");
-    abort = library.find<decltype(abort)>("ncclCommAbort");
-    get_error_string = library.find<decltype(get_error_string)>("ncclGetErrorString");
-  }
-  explicit operator bool() const {
-    return get_unique_id != nullptr && init_rank != nullptr && all_reduce != nullptr && abort != nullptr &&
-           get_error_string != nullptr;
-  }
-  void check(int result, const char* call) const {
-    if (result != 0) throw Error(std::string("NCCL: ") + call + ": " + get_error_string(result));
-  }
-};
-
-const Nccl& nccl() {
-  static const Nccl functions;
-  return functions;
-}
-
 /// Waits for the work in the stream. If another rank has given up, calls abort(), which ends the sums in the stream.
-template <class Abort>
-void wait_unless_ended(const cuda::Stream& stream, Communicator& communicator, const Abort& abort) {
+/// failure() returns the reason why the sums never end, or an empty string.
+template <class Failure, class Abort>
+void wait_unless_ended(const cuda::Stream& stream, Communicator& communicator, const Failure& failure,
+                       const Abort& abort) {
   while (true) {
     const cudaError_t state = cudaStreamQuery(stream);
     if (state != cudaErrorNotReady) return cuda::check(state, "the work in the stream");
-    if (!communicator.has_ended()) continue;
+    const std::string why = failure();
+    if (why.empty() && !communicator.has_ended()) continue;
     abort();
+    if (!why.empty()) throw Error(why);
     std::array<std::uint64_t, 1> none{};
     communicator.sum(none);  // throws the communicator's error
     throw Error("another rank has given up");
@@ -91,7 +58,8 @@ class PeerRankSums final : public RankSums {
     });
   }
   void wait(const cuda::Stream& stream) override {
-    wait_unless_ended(stream, communicator_, [this] { sums_.abort(); });
+    wait_unless_ended(
+        stream, communicator_, [] { return std::string(); }, [this] { sums_.abort(); });
   }
   Way way() const override { return Way::peers; }
 
@@ -103,8 +71,9 @@ class PeerRankSums final : public RankSums {
 class NcclSums final : public RankSums {
  public:
   NcclSums(Communicator& communicator, const Nccl::Id& id) : communicator_(communicator) {
-    nccl().check(nccl().init_rank(&connection_, communicator.size(), id, communicator.rank()), "ncclCommInitRank");
-    // The first sum of a size completes the connection, which takes long.
+    nccl_.check(nccl_.init_rank(&connection_, communicator.size(), id, communicator.rank()), "ncclCommInitRank");
+    // NCCL completes the connection in the first small sum and in the first large sum. This takes long, so both sums
+    // are made here.
     constexpr std::int64_t most = std::int64_t{1} << 18;
     cuda::DeviceBuffer<Word> own(most);
     cuda::DeviceBuffer<Word> all(most);
@@ -116,19 +85,32 @@ class NcclSums final : public RankSums {
   // There is no destructor that closes the connection: at the end of the process, CUDA may have shut down.
 
   void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) override {
-    nccl().check(nccl().all_reduce(own, all, static_cast<std::size_t>(count), Nccl::of_uint64, Nccl::by_sum,
-                                   connection_, stream),
-                 "ncclAllReduce");
+    if (connection_ == nullptr) throw Error("NCCL: an earlier sum of the ranks has failed");
+    nccl_.check(
+        nccl_.all_reduce(own, all, static_cast<std::size_t>(count), Nccl::uint64, Nccl::sum, connection_, stream),
+        "ncclAllReduce");
   }
 
   void wait(const cuda::Stream& stream) override {
-    wait_unless_ended(stream, communicator_, [this] { nccl().abort(connection_); });
+    wait_unless_ended(
+        stream, communicator_, [this] { return failure(); },
+        [this] { nccl_.abort(std::exchange(connection_, nullptr)); });
   }
 
   Way way() const override { return Way::nccl; }
 
  private:
+  /// Returns the error that a connection to another machine has met, for example because a process there has ended.
+  std::string failure() const {
+    if (connection_ == nullptr) return {};
+    int state = Nccl::success;
+    const int result = nccl_.get_async_error(connection_, &state);
+    if (result == Nccl::success) return state == Nccl::success ? "" : nccl_.text_of(state, "a sum of the ranks");
+    return nccl_.text_of(result, "ncclCommGetAsyncError");
+  }
+
   Communicator& communicator_;
+  const Nccl& nccl_ = Nccl::functions();
   Nccl::Connection* connection_ = nullptr;
 };
 
@@ -154,7 +136,7 @@ class HostSums final : public RankSums {
   cuda::PinnedBuffer<std::uint64_t> words_;
 };
 
-/// A description of a rank for the others, sent before they connect.
+/// Describes a rank to the other ranks. They exchange these descriptions before they connect.
 struct Endpoint {
   std::array<char, 16> gpu;              ///< the identity of the GPU, which is the same in all processes
   std::array<std::uint64_t, 2> process;  ///< a random number that no other process has
@@ -174,11 +156,11 @@ Endpoint endpoint_of(int gpu) {
   std::memcpy(endpoint.gpu.data(), properties.uuid.bytes, endpoint.gpu.size());
   endpoint.process = process;
   endpoint.index = gpu;
-  endpoint.has_nccl = static_cast<bool>(nccl());
+  endpoint.has_nccl = static_cast<bool>(Nccl::functions());
   return endpoint;
 }
 
-/// Connects the ranks by the best way. Collective.
+/// Connects the ranks in the best way that all ranks support. Collective.
 std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
   Communicator& communicator = ranks.communicator();
   const std::vector<Endpoint> all = ranks.gather([&] { return endpoint_of(gpu); });
@@ -197,7 +179,7 @@ std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
   if (RankSums::best_way <= RankSums::Way::nccl && can_share && std::ranges::all_of(all, &Endpoint::has_nccl)) {
     const std::vector<Nccl::Id> id = ranks.from(0, [] {
       std::vector<Nccl::Id> made(1);
-      nccl().check(nccl().get_unique_id(made.data()), "ncclGetUniqueId");
+      Nccl::functions().check(Nccl::functions().get_unique_id(made.data()), "ncclGetUniqueId");
       return made;
     });
     return ranks.agree([&] { return std::make_shared<NcclSums>(communicator, id.front()); });
@@ -209,7 +191,7 @@ std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
 
 RankSums& RankSums::of(core::Ranks& ranks, int gpu) {
   std::shared_ptr<RankSums>& sums = ranks.communicator().gpu_sums_;
-  // The ranks connect together, so all of them are connected or none is.
+  // Either all ranks have connected, or none has.
   if (!sums || !ranks.all([&] { return sums->gpu_ == gpu; })) {
     sums = connected(ranks, gpu);
     sums->gpu_ = gpu;

@@ -1,5 +1,4 @@
-// Sums over the GPUs of the ranks of a job, for data that stays on these GPUs. Only units compiled with CUDA include
-// this file.
+// Sums over the ranks of a job whose data stays on the ranks' GPUs. Only units compiled with CUDA include this file.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +8,39 @@
 
 namespace gradus::execution {
 
-/// Adds up words of the ranks.
+/// Adds up arrays of words over all ranks.
 class RankSums {
  public:
   using Word = unsigned long long;
 
-  /// The ways to add up, best first. The ranks use the first one that they all can use.
+  /// The ways to add up, best first. The ranks use the first way that all of them support.
   enum class Way : std::uint8_t {
     peers,  ///< the GPUs of one process write to each other's memory
     nccl,   ///< NCCL, if it can be opened and if no two ranks share a GPU
     host    ///< through host memory
   };
-  static inline Way best_way = Way::peers;  ///< for tests: leaves out the ways before it
+  static inline Way best_way = Way::peers;  ///< tests set it to exclude the better ways
 
   RankSums() = default;
   RankSums(const RankSums&) = delete;
   RankSums& operator=(const RankSums&) = delete;
   virtual ~RankSums() = default;
 
-  /// Returns the object that belongs to the ranks' communicator. The first job of the ranks on these GPUs connects
-  /// them, which takes a second or more. Collective. `gpu` is the calling thread's current device.
+  /// Returns the sums object of the ranks' communicator. The first job of the ranks on these GPUs connects the GPUs,
+  /// which takes a second or more. Collective. `gpu` is the calling thread's current device.
   static RankSums& of(core::Ranks& ranks, int gpu);
 
   /// Sets all[i] to the sum of own[i] over all ranks, modulo 2^64, after the work in the stream. Collective. `count` is
   /// even. Both arrays are on this rank's GPU, are aligned to 16 bytes, and do not overlap. They must exist until
   /// wait() has returned.
   virtual void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) = 0;
-  /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, for then a sum never ends.
+  /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, because the sum would then
+  /// never end.
   virtual void wait(const cuda::Stream& stream) = 0;
   virtual Way way() const = 0;
 
  private:
-  int gpu_ = -1;  ///< the GPU that is connected
+  int gpu_ = -1;  ///< the GPU of this rank; -1 before the ranks are connected
 };
 
 }  // namespace gradus::execution

@@ -14,7 +14,7 @@ void detail::check_view(const ViewFacts& view, const char* what) {
   const auto refuse = [&](const std::string& why) { throw UsageError(about(what) + why); };
   if (view.place.kind != MemoryPlace::Kind::host && view.place.kind != MemoryPlace::Kind::gpu)
     refuse("the view names an unknown kind of memory");
-  // Called only to report an error, because building the text takes as long as the multiplication of two tiny matrices.
+  // Builds the text only for an error, because this takes as long as the multiplication of two tiny matrices.
   const auto shape = [&] { return std::to_string(view.rows) + " x " + std::to_string(view.columns); };
   if (view.rows < 0 || view.columns < 0) refuse("a view of " + shape() + " elements; sizes are not negative");
   if (view.row_stride < view.columns)
@@ -143,7 +143,7 @@ std::uint64_t memory_left(const Execution& execution) {
 
 bool has_memory(std::uint64_t needed, const Execution& execution) {
   // A small job skips the query of the available memory. The query takes 0.1 ms, which is as long as the job, and every
-  // machine has the little memory that the job needs.
+  // machine has this little memory.
   constexpr std::uint64_t never_too_much = 16 << 20;
   if (execution.memory_limit > 0) return needed <= execution.memory_limit;
   return needed <= never_too_much || needed <= memory_left(execution);

@@ -41,7 +41,7 @@ void check_view(VectorView<T> elements, const char* what) {
   detail::check_view(facts_of(elements), what);
 }
 
-/// Throws UsageError if the product of the factors, which are non-negative, overflows 63 bits.
+/// Throws UsageError if the product of the factors overflows 63 bits. The factors must not be negative.
 void check_size(std::initializer_list<std::int64_t> factors, const char* what);
 
 /// Throws UsageError unless `bytes` is the size of a float or a double.
@@ -88,7 +88,7 @@ void check_apart(Written results, const char* what, Read input, const char* of) 
                      {.code = error_code::memory_overlap});
 }
 
-/// Throws UsageError like check_view(), and InputError unless the number of weights is `count` or 0.
+/// Throws UsageError like check_view(). Throws InputError if the number of weights is neither `count` nor 0.
 template <class T>
 void check_number(VectorView<const T> weights, std::int64_t count, const char* what, const char* of) {
   check_view(weights, what);
@@ -98,19 +98,20 @@ void check_number(VectorView<const T> weights, std::int64_t count, const char* w
                    {.code = error_code::shape_mismatch});
 }
 
-std::string gpu_number(int gpu);  ///< text for a message
+std::string gpu_number(int gpu);
 
 /// Returns the request with its device set to the GPU that holds the memory. Throws UnsupportedError if this GPU does
 /// not exist or if the request names the CPU. Throws UsageError if it names another GPU. Changes no list of GPUs.
 Execution run_on_gpu_of(MemoryPlace place, const char* what, const Execution& execution);
 
-/// A piece of the caller's memory, with its name for messages.
+/// A memory location of the caller's data, with the data's name for messages.
 struct NamedPlace {
   MemoryPlace place;
   const char* what;
 };
 
-/// Throws UnsupportedError unless the memory is in host memory or on the GPU that runs the job.
+/// Throws UnsupportedError unless the place is host memory or the GPU that runs the job. The message calls the data
+/// `what`.
 void check_reachable(MemoryPlace place, const char* what, bool runs_on_gpu, int gpu);
 
 /// Throws UnsupportedError if `what` is on a GPU but the variant needs it in host memory. The message lists the
@@ -124,9 +125,9 @@ void check_takes_device_input(core::Rows<Variant> variants, const Variant& varia
                          "; the variants that use them there: " + names_with(&Variant::device_input, variants));
 }
 
-/// If a place is on a GPU, returns the request with its device set to the GPU of the first such place. If all places
-/// are in host memory, returns the request unchanged. Throws the errors of run_on_gpu_of(), check_reachable() and
-/// check_takes_device_input().
+/// If some places are on GPUs, returns the request with its device set to the GPU of the first of these places. If all
+/// places are in host memory, returns the request unchanged. Throws the errors of run_on_gpu_of(), check_reachable()
+/// and check_takes_device_input().
 template <class Variant>
 Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Variant> variants,
                               std::string_view problem, const Execution& execution) {
@@ -144,20 +145,20 @@ Execution run_on_gpu_of_views(std::span<const NamedPlace> places, core::Rows<Var
 bool has_memory(std::uint64_t needed, const Execution& execution);
 
 /// Throws OutOfMemoryError if `needed` bytes, in addition to the input, exceed the limit of the job or the available
-/// memory. `way_out` is the remedy for the message.
+/// memory. The message ends with the advice `way_out`.
 void check_memory(std::uint64_t needed, const Execution& execution, std::string_view way_out = {});
 
 /// Throws OutOfMemoryError if `needed` bytes of GPU memory exceed Execution::gpu_memory_limit.
 void check_gpu_memory(std::uint64_t needed, const Execution& execution);
 
-/// This machine, with the memory of its GPUs limited by Execution::gpu_memory_limit.
+/// A description of this machine, in which the memory of each GPU is at most Execution::gpu_memory_limit.
 class GrantedMachine {
  public:
   explicit GrantedMachine(const Execution& execution);
   operator const Machine&() const { return limited_ ? *limited_ : this_machine(); }
 
  private:
-  std::optional<Machine> limited_;  ///< copied only on demand, because a copy takes longer than a small job
+  std::optional<Machine> limited_;  ///< set only if there is a limit, because a copy takes longer than a small job
 };
 
 /// Returns the variant that `execution` names. If it names none, returns the variant that `choose` selects for the
@@ -182,11 +183,11 @@ void check_runs_here(const Variant& variant, const Shape& shape, const Execution
   if (const core::Support support = variant.supports(shape, GrantedMachine(execution)); !support)
     throw UnsupportedError(std::string(problem) + " variant '" + std::string(variant.name) +
                            "' cannot run here: " + support.reason);
-  // The estimate takes as long as a tiny job, so it is computed only if there is a limit.
+  // The estimate takes as long as a tiny job, so it is computed only if the request limits the GPU memory.
   if (execution.gpu_memory_limit != 0) check_gpu_memory(variant.memory(shape, 1).device, execution);
 }
 
-/// Throws UsageError unless the variant has the options of the request.
+/// Throws UsageError unless the variant supports the options that the request sets.
 template <class Variant>
 void check_variant_options(core::Rows<Variant> variants, const Variant& variant, const Execution& execution,
                            std::string_view problem) {

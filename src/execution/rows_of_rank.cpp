@@ -18,7 +18,7 @@ RowRange rows_of_rank(std::int64_t rows, int rank, int size) {
                      {.code = error_code::out_of_range,
                       .value = std::to_string(rank),
                       .allowed = "from 0 to one less than the number of ranks"});
-  // If there are many rows, all shares begin at multiples of this number.
+  // If there are many rows, the share of each rank begins at a multiple of this number.
   constexpr std::int64_t granule = 1024;
   const cpu::Range own = cpu::share(rows, rank, size, rows / size >= 16 * granule ? granule : 1);
   return {own.begin, own.size()};

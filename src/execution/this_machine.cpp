@@ -18,8 +18,8 @@
 namespace gradus::execution {
 namespace {
 
-/// Returns the name that an x86 CPU reports through CPUID, or "" for other CPUs. Avoids /proc/cpuinfo, which the system
-/// generates for all CPUs at each read.
+/// Returns the name that an x86 CPU reports through CPUID, or "" for other CPUs. Avoids /proc/cpuinfo, because the
+/// system generates the text about all CPUs at each read.
 std::string own_name() {
 #if defined(__x86_64__) || defined(__i386__)
   constexpr unsigned first = 0x80000002;
@@ -85,7 +85,7 @@ std::string instructions_name(std::int64_t target) {
   return "AVX-512" + (extensions == "_DL" ? " with VNNI" : extensions);
 }
 
-/// Returns false for Highway's SSSE3, SSE4 and scalar targets, whose multiply-adds round twice.
+/// Returns false if Highway's target is SSSE3, SSE4 or scalar: these round a multiply-add twice.
 bool has_fused_multiply_add(std::int64_t target) {
 #if HWY_ARCH_X86
   return target == HWY_AVX2 || target == HWY_AVX3 || target == HWY_AVX3_DL;

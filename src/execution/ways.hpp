@@ -1,4 +1,4 @@
-// The settings with which a verification runs a variant on a case.
+// The ways in which a verification runs a variant: numbers of threads and block sizes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace gradus::execution {
 
 struct Way {
   Execution execution;
-  std::string text;  ///< description of the setting
+  std::string text;
 };
 
 template <class T>
@@ -30,11 +30,11 @@ constexpr std::string_view element_name() {
   return "";
 }
 
-/// Returns one way per number of threads. For a GPU variant, returns one way per block size.
+/// Returns one way per number of threads or, for a GPU variant, one way per block size.
 std::vector<Way> ways_to_run(const core::VariantInfo& variant, const std::vector<int>& threads);
 
-/// Runs the variant on a prepared case of its room, as a public call would run it. Returns "" if the result satisfies
-/// the variant's contract. Otherwise returns a description of the error or exception.
+/// Runs the variant on a prepared case of its room, with the same settings as a public call. Returns "" if the result
+/// satisfies the variant's contract. Otherwise returns a description of the error or exception.
 template <class PreparedCase, class Variant>
 std::string fault_of(const PreparedCase& prepared, const Variant& variant, const Execution& execution) {
   try {

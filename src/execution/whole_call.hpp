@@ -30,19 +30,20 @@ auto whole_call(const Job& job) {
   }
 }
 
-/// Returns the request with two changes. A list of one GPU becomes a request for this GPU. The progress callback
-/// restores the default floating-point environment after the caller's callback; it keeps a reference to `execution`.
+/// Returns a copy of the request with two changes. First, if the list of GPUs has one element, the copy requests this
+/// GPU instead of a list. Second, the progress callback of the copy calls the caller's callback and then restores the
+/// default floating-point environment. The copy keeps a reference to `execution`.
 Execution adapted(const Execution& execution);
 
-/// Runs job(execution) like the overload above, with an adapted request.
+/// Runs job(execution) like the overload above. The job receives adapted(execution).
 template <class Job>
 auto whole_call(const Execution& execution, const Job& job) {
-  const bool is_plain = !execution.progress && execution.gpus.size() != 1;  // needs no copy, which costs time
+  const bool is_plain = !execution.progress && execution.gpus.size() != 1;  // a plain request needs no adapted copy
   return whole_call([&] { return is_plain ? job(execution) : job(adapted(execution)); });
 }
 
-/// Runs job(execution, ranks), the body of the call `name` with elements of type T. With several ranks, first checks
-/// that all of them make the same call.
+/// Runs job(execution, ranks). `name` is the public call and T its element type. With several ranks, first checks that
+/// all ranks make the same call.
 template <class T, class Job>
 auto whole_call(const char* name, const Execution& execution, const Job& job) {
   if (execution.communicator == nullptr)

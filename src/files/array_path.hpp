@@ -11,16 +11,16 @@ namespace gradus::files {
 
 struct ArrayPath {
   std::string file;
-  std::string array;  ///< name of the array; empty: the only array of the file
+  std::string array;  ///< name of the array; empty: the file's only array
 };
 
-/// Parses "a.npz" or "a.npz:name" for the ending ".npz", whether the file exists or not. Returns nothing for paths
-/// without this ending. Ignores upper and lower case of the ending.
+/// Parses "a.npz:name", or "a.npz" without a name, if `ending` is ".npz". The file need not exist. Returns nullopt for
+/// paths without this ending. The ending may be in upper or lower case.
 std::optional<ArrayPath> array_path(const std::string& path, std::string_view ending);
 
 /// Returns the index of the array with this name, or of the only array if the name is empty. If several arrays have the
-/// same name, the last one counts. Throws InputError, with a list of the arrays of `file`, if there is no such array or
-/// if the name is empty and there are several.
+/// same name, the last one counts. Throws InputError, with a list of the arrays of `file`, if no array has this name,
+/// or if the name is empty and the file has several arrays.
 std::size_t choose_array(std::span<const std::string_view> names, std::string_view file, std::string_view array);
 
 }  // namespace gradus::files

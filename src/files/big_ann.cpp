@@ -1,5 +1,5 @@
-// Vectors as the Big-ANN benchmarks distribute them: the number of rows and of columns, both uint32, and then the rows.
-// https://big-ann-benchmarks.com
+// Reads vectors in the format of the Big-ANN benchmarks: the number of rows and the number of columns, both uint32, and
+// then the rows. https://big-ann-benchmarks.com
 #include <cstring>
 #include <string>
 

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t last_column = std::numeric_limits<std::size_t>::max();
 
-/// Removes a number of at least 1 from the beginning of the text and returns it. Returns 0 if there is no such number.
+/// Parses a number of at least 1 at the beginning of the text, removes it from the text and returns it. Returns 0 if
+/// there is no such number.
 std::size_t take_number(std::string_view& text) {
   std::size_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,7 +25,7 @@ std::size_t take_number(std::string_view& text) {
   return number;
 }
 
-/// Returns a name in single quotes. The name may have non-ASCII letters; a long name is truncated.
+/// Returns a name in single quotes, for messages. Accepts names with non-ASCII letters. Truncates a long name.
 std::string shown(std::string_view name) {
   constexpr std::size_t most = 40;
   std::size_t length = std::min(name.size(), most);
@@ -159,8 +160,8 @@ std::vector<std::ptrdiff_t> ChosenColumns::places(std::size_t columns) const {
 
 namespace {
 
-/// Returns the column of --id-column or --weight-column. `does` is the verb of the message: the column "names" or
-/// "weighs" the rows.
+/// Returns the column that the user has chosen by --id-column or --weight-column. `does` is a verb for the message:
+/// this column "names" or "weighs" the rows.
 std::optional<std::size_t> one_column(const ColumnList& list, std::span<const std::string> names, std::size_t columns,
                                       std::string_view file, const std::string& does) {
   if (list.empty()) return std::nullopt;
@@ -171,8 +172,8 @@ std::optional<std::size_t> one_column(const ColumnList& list, std::span<const st
   return found.front();
 }
 
-/// Returns the columns named in `expected`, in this order. Returns an empty list unless each name occurs exactly once
-/// and no such column has another use.
+/// Returns the columns named in `expected`, in this order. Returns an empty list if a name is missing or occurs more
+/// than once, or if one of these columns has another use.
 std::vector<std::size_t> expected_columns(std::span<const std::string> expected, std::span<const std::string> names,
                                           const std::vector<bool>& free) {
   std::vector<std::size_t> found;

@@ -19,7 +19,8 @@ namespace gradus::files {
 class ColumnList {
  public:
   ColumnList() = default;
-  /// Parses comma-separated items. Throws UsageError about `label` if an item is empty or is a decreasing range.
+  /// Parses comma-separated items. If an item is empty or is a decreasing range, throws a
+  /// UsageError that names `label`.
   ColumnList(std::string_view label, std::string_view text);
 
   bool empty() const { return items_.empty(); }
@@ -27,8 +28,8 @@ class ColumnList {
   static ColumnList of_names(std::string_view label, std::span<const std::string> names);
 
   bool holds_names() const;
-  /// Returns true if some item is this name. An item does not count if it is also the number of one of `columns`
-  /// columns.
+  /// Returns true if the user has named this column in the list. In a table with `columns` columns, an item that is
+  /// also a column number counts as a number, not as a name.
   bool asks_for(std::string_view name, std::size_t columns) const;
   std::size_t size() const { return items_.size(); }
 
@@ -41,7 +42,7 @@ class ColumnList {
   struct Item {
     std::string text;
     bool quoted = false;
-    std::size_t first = 0;  ///< number of the first column, counted from 1; 0 if the item can only be a name
+    std::size_t first = 0;  ///< number of the first column, counted from 1; 0 if the item is not a number
     std::size_t last = 0;
   };
   std::string label_;
@@ -51,11 +52,12 @@ class ColumnList {
 struct ColumnChoice {
   ColumnList taken;    ///< empty: all columns that are neither dropped nor the id
   ColumnList dropped;  ///< not allowed together with `taken`
-  ColumnList id;       ///< empty, or the column that names the rows
-  ColumnList weight;   ///< empty, or the column that weights the rows
+  ColumnList id;       ///< the column that contains the names of the rows; empty: none
+  ColumnList weight;   ///< the column that contains the weights of the rows; empty: none
   /// If `taken` is empty and the table has all of these columns, they are used, in this order.
   std::vector<std::string> expected;
-  /// Messages recommend --columns, --drop-columns and --missing, and a note reports a column of row numbers.
+  /// If true, messages recommend --columns, --drop-columns and --missing, and a note warns if a column seems to contain
+  /// row numbers.
   bool offers_columns = false;
   bool offers_id = false;  ///< messages recommend --id-column
 
@@ -70,12 +72,13 @@ struct ColumnChoice {
 };
 
 struct ChosenColumns {
-  std::vector<std::size_t> taken;  ///< in the order of use
+  std::vector<std::size_t> taken;  ///< chosen columns, in the order in which their values are used
   std::optional<std::size_t> id;
   std::optional<std::size_t> weight;
-  std::vector<std::size_t> unexpected;  ///< columns left out because ColumnChoice::expected lacks them
+  std::vector<std::size_t> unexpected;  ///< columns that are left out, because `expected` does not name them
 
-  /// Returns how many numbers are read from a row: one for each taken column, and one for the weight if there is one.
+  /// Returns how many numbers are read from a row: one for each column in `taken`, and one for the weight if there is
+  /// one.
   std::size_t numbers() const { return taken.size() + (weight ? 1 : 0); }
 
   /// Returns, for each column of the table, its position among the numbers of a row, or one of these constants.
@@ -84,24 +87,25 @@ struct ChosenColumns {
   std::vector<std::ptrdiff_t> places(std::size_t columns) const;
 };
 
-/// Resolves the choice. Throws InputError about `file` if the table lacks a chosen column or no column remains.
+/// Determines the chosen columns of a table. Throws InputError about `file` if the table lacks a chosen column or no
+/// column remains.
 ChosenColumns choose_columns(const ColumnChoice& choice, std::span<const std::string> names, std::size_t columns,
                              std::string_view file);
 
-/// Returns the columns as a list that ColumnList can parse and that a shell passes on unchanged. The list contains
-/// names, or numbers where names are unsafe.
+/// Returns the columns as a list that ColumnList can parse and that needs no quotes in a shell. The list contains the
+/// names of the columns. If a name is unsafe, the list contains the column's number.
 std::string column_items(std::span<const std::string> names, std::span<const std::size_t> columns);
 
 /// Returns the column's name in single quotes, for messages, or the column's number if it has no name: "'x'", "2".
 std::string column_text(std::span<const std::string> names, std::size_t column);
 
-/// Returns "column 'x'" or "columns 'x', 'y' and 3 more".
+/// Returns the names of the columns for a message: "column 'x'" or "columns 'x', 'y' and 3 more".
 std::string columns_text(std::span<const std::string> names, std::span<const std::size_t> columns);
 
 class RowNames {
  public:
-  std::string heading;   ///< name of the column of the row names; may be empty
-  bool numbers = false;  ///< true if the names are row numbers of the file, counted from 0
+  std::string heading;   ///< name of the column that contains the row names; may be empty
+  bool numbers = false;  ///< true if the names are the numbers of the rows in the file, counted from 0
 
   std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()); }
   std::string_view operator[](std::int64_t row) const {

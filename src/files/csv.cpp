@@ -23,7 +23,7 @@ class CsvParser {
   CsvParser(std::string_view name, const CsvOptions& options, const std::stop_token& stop)
       : name_(name), options_(options), stop_(stop), beginning_(name, options, stop) {}
 
-  /// Consumes whole rows of `text`. If `text` is the last piece, consumes all of it. Returns the number of bytes
+  /// Consumes all complete rows of `text`. If `text` is the last piece, consumes all of it. Returns the number of bytes
   /// consumed.
   std::size_t consume(std::string_view text, bool last) {
     if (!started_) refuse_foreign(text, std::string(name_), Reader::points);
@@ -70,7 +70,7 @@ class CsvParser {
  private:
   // ---- Rows ----
 
-  /// Parses all whole rows in the text and returns the end of the last whole row.
+  /// Parses all complete rows in the text. Returns the end of the last one.
   const char* take_rows(const char* at, const char* end, bool last) {
     const auto threads = static_cast<std::size_t>(std::max(options_.threads, 1));
     const bool quotes = find_character(at, end, '"') != end;
@@ -138,7 +138,7 @@ class CsvParser {
         std::copy_n(from, chunk.count, to);
         return;
       }
-      for (std::size_t row = 0; row < chunk.rows; ++row) {  // the weight follows the coordinates
+      for (std::size_t row = 0; row < chunk.rows; ++row) {
         std::copy_n(from + row * rows_.numbers, coordinates, to + row * coordinates);
         weights_[weights + rows_before[index] + row] = from[row * rows_.numbers + coordinates];
       }
@@ -163,7 +163,8 @@ class CsvParser {
     line_ += chunk.lines;
   }
 
-  /// Adds the rows of a chunk that lack numbers. The chunk follows the rows and lines that have already been counted.
+  /// Records the rows of a chunk in which numbers are missing. All rows and lines before the chunk must already be
+  /// counted.
   void add_incomplete(const IncompleteRows& more) {
     const std::size_t before = row_count_ + incomplete_.rows.size();
     if (incomplete_.empty()) {
@@ -185,7 +186,7 @@ class CsvParser {
     const ColumnChoice& choice = options_.columns;
     if (!choice.offers_columns || !choice.taken.empty() || view.columns() < 2 || rows_.places[0] != 0) return;
     const bool unnamed = !rows_.names.empty() && rows_.names[0].empty();
-    constexpr std::int64_t least_rows = 5;  // five numbers in random order ascend by chance in one of 120 tables
+    constexpr std::int64_t least_rows = 5;  // five numbers in random order are ascending in one of 120 tables
     if (view.rows() < (unnamed ? 2 : least_rows)) return;
     bool from_zero = unnamed;
     bool from_one = unnamed;
@@ -219,7 +220,7 @@ class CsvParser {
   bool started_ = false;
   std::size_t line_ = 1;        ///< line number of the current position
   std::size_t blank_line_ = 0;  ///< first blank line after rows; 0: none
-  std::size_t row_count_ = 0;   ///< complete rows
+  std::size_t row_count_ = 0;   ///< number of complete rows
   IncompleteRows incomplete_;
   std::vector<double> weights_;
   std::vector<CsvChunk> chunks_;

@@ -39,7 +39,7 @@ bool is_utf8(std::string_view text) {
       if ((byte(next) & 0xc0u) != 0x80) return false;
     if (length > 2) {
       const unsigned second = byte(at + 1);
-      // Rejects overlong encodings, surrogates, and code points beyond U+10FFFF.
+      // Rejects overlong encodings, surrogates, and code points greater than U+10FFFF.
       const bool beyond = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
                           (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
       if (beyond) return false;
@@ -60,7 +60,7 @@ bool are_comma_numbers(std::string_view line) {
                      [](std::string_view word) { return is_number(word, {.point = ',', .group = 0}); });
 }
 
-/// Returns true if a field between commas holds a tab outside quotes.
+/// Returns true if some field contains a tab outside of quotes. Commas separate the fields.
 bool holds_tab(std::string_view line) {
   const std::vector<std::string_view> fields = split_at(',', line);
   return std::any_of(fields.begin(), fields.end(), [](std::string_view field) {
@@ -88,7 +88,7 @@ void CsvBeginning::fail(std::size_t line, std::size_t field, const std::string& 
 
 std::vector<std::string> CsvBeginning::notes(std::size_t rows) const {
   std::vector<std::string> notes;
-  // A single line without names can only be a row, so a note about a header would be pointless.
+  // A single line without names must be a row, so a note about a header would be pointless.
   if (!header_note_.empty() && (!rows_.names.empty() || rows > 1)) notes.push_back(header_note_);
   notes.insert(notes.end(), notes_.begin(), notes_.end());
   return notes;
@@ -133,7 +133,7 @@ void CsvBeginning::take_comment(std::string_view line) {
   }
 }
 
-/// If the table has no header and all coordinates are numbers, throws for comments that may be rows.
+/// If the table has no header and all coordinates are numbers, throws InputError if a comment may be a row.
 void CsvBeginning::refuse_lost_rows() const {
   if (!rows_.names.empty() || rows_.places.front() >= 0) return;
   for (const auto& [line, text] : comments_) {
@@ -149,8 +149,8 @@ void CsvBeginning::refuse_lost_rows() const {
 
 // ---- The first line ----
 
-/// Determines the separator, the notation and the names. Consumes the first line if it is a header, and nothing if it
-/// holds numbers. Returns false if a quoted field, or the text needed to decide, extends beyond the available text.
+/// Determines the separator, the notation and the names. Consumes the first line if it is a header, but not if it is a
+/// row of numbers. Returns false if a quoted field, or the text needed to decide, extends beyond the available text.
 bool CsvBeginning::first_line(const char*& at, const char* end, bool last) {
   Marks seen{};
   const char* const stop = end_of_first_line(at, end, seen);
@@ -209,8 +209,8 @@ bool CsvBeginning::take_separator_line(std::string_view line) {
   return true;
 }
 
-/// Returns the end of the line at `at`, or nullptr if a quote is not closed. Marks in `seen` the possible separators in
-/// the line.
+/// Returns the end of the line at `at`, or nullptr if a quote is not closed. Marks in `seen` which of the possible
+/// separators the line contains.
 const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Marks& seen) const {
   bool field_begins = true;
   for (; !at_line_end(at, end); ++at) {
@@ -229,8 +229,8 @@ const char* CsvBeginning::end_of_first_line(const char* at, const char* end, Mar
   return at;
 }
 
-/// Chooses the separator among the candidates `; , tab |` that occur in the line. Takes the first candidate that gives
-/// the row below the same number of fields as the line. If there is none, takes the first candidate.
+/// Chooses the separator among the candidates `; , tab |` that occur in the line. Chooses the first candidate that
+/// splits the line and the row below into equally many fields. If no candidate does so, chooses the first candidate.
 void CsvBeginning::choose_separator(std::string_view line, std::string_view below, Marks& seen) {
   const bool comma_decimals = options_.style.decimal == Decimal::comma;
   if (seen['\t'] && (comma_decimals || holds_tab(line))) seen[','] = false;
@@ -252,9 +252,8 @@ void CsvBeginning::choose_separator(std::string_view line, std::string_view belo
   separator_ = static_cast<Separator>(fitting == marks.end() ? marks.front() : *fitting);
 }
 
-/// Handles a line that is the name of the only column, although this name contains separators. The line counts as such
-/// a name if each row from `row` on is a single field. In this case, returns a separator that the line does not
-/// contain. Otherwise returns 0.
+/// If the line is the name of the only column and contains separators, returns a separator that the line does not
+/// contain. Otherwise returns 0. The line is such a name if each row from `row` on is a single field.
 char CsvBeginning::separator_of_one_column(std::string_view line, const char* row, const char* end) const {
   constexpr std::string_view marks = ";\t|,";
   if (options_.header == HeaderLine::no || split_at(static_cast<char>(separator_), line).size() < 2) return 0;
@@ -264,7 +263,7 @@ char CsvBeginning::separator_of_one_column(std::string_view line, const char* ro
   const std::vector<std::string_view> rows = lines_below(row, end);
   const bool decimal_commas = options_.style.decimal == Decimal::comma && line.find(',') == std::string_view::npos;
   const auto is_whole = [&](std::string_view text) {
-    if (text.find('\n') != std::string_view::npos) return false;  // newlines can only be within quotes
+    if (text.find('\n') != std::string_view::npos) return false;  // the newline is within quotes
     return split_at(' ', text).size() == 1 && std::none_of(marks.begin(), marks.end(), [&](char mark) {
              const bool decimals = mark == ',' && decimal_commas;
              return !decimals && split_at(mark, text).size() > 1;
@@ -276,7 +275,7 @@ char CsvBeginning::separator_of_one_column(std::string_view line, const char* ro
   return free == marks.end() ? '\0' : *free;
 }
 
-/// Returns the lines from `at` on that are neither blank nor comments. Reads no further than the end of a sample.
+/// Returns the lines that begin at `at` or later, without blank lines and comments. Reads at most one sample of text.
 std::vector<std::string_view> CsvBeginning::lines_below(const char* at, const char* end) const {
   std::vector<std::string_view> lines;
   for (const char* const sample = at + std::min(end - at, bytes_of_a_sample); at < sample;) {
@@ -347,7 +346,7 @@ bool CsvBeginning::is_header(const std::vector<FirstField>& fields, const std::v
   return guess.is_header;
 }
 
-/// Returns true if, compared with the rows below, the numbers of the first line look like names of columns.
+/// Returns true if the numbers of the first line seem to be names of columns, because they differ from the rows below.
 bool CsvBeginning::is_unlike(std::span<const FirstField> first, std::span<const std::string_view> rows) const {
   constexpr std::size_t most_rows = 16;
   std::vector<std::vector<FirstField>> below;
@@ -384,8 +383,8 @@ void CsvBeginning::refuse_first_line(const HeaderGuess& guess, const std::vector
   fail(line_, at + 1, rows_.fault_of(text, at) + "; " + ask, text);
 }
 
-/// Throws if the first line and the next line have different numbers of fields, and the first line begins like a
-/// comment of another program.
+/// Throws InputError if the line begins like a comment in another program's syntax. The caller has found that the line
+/// and the next line have different numbers of fields.
 void CsvBeginning::refuse_preamble(std::string_view line) const {
   constexpr std::string_view marks = "%!;/";
   if (options_.comment.is_given || marks.find(line.front()) == std::string_view::npos) return;
@@ -398,7 +397,8 @@ void CsvBeginning::refuse_preamble(std::string_view line) const {
            mark);
 }
 
-/// Returns which fields of the first line are coordinates, as far as this is known without the names.
+/// Returns true for each field of the first line that is a coordinate. If this depends on the names of the columns,
+/// returns true for all fields.
 std::vector<bool> CsvBeginning::coordinates(std::size_t count) const {
   std::vector<bool> all(count, true);
   if (options_.columns.empty() || options_.columns.holds_names()) return all;
@@ -406,12 +406,13 @@ std::vector<bool> CsvBeginning::coordinates(std::size_t count) const {
     const std::vector<std::ptrdiff_t> places = choose_columns(options_.columns, {}, count, name_).places(count);
     for (std::size_t column = 0; column < count; ++column) all[column] = places[column] >= 0;
   } catch (const InputError&) {
-    // The first line may be a header that lacks a name. Otherwise the first row reports the error.
+    // The first line may be a header that lacks a name. If it is not, the first row will report this error.
   }
   return all;
 }
 
-/// Returns a number without group separators and with a decimal point. Returns any other text unchanged.
+/// Returns the field's number in plain notation: with a decimal point and without group separators. Returns any other
+/// text unchanged.
 std::string CsvBeginning::plain_number(const FirstField& field) const {
   const NumberFormat& format = field.quoted ? rows_.quoted_format : rows_.format;
   if (format.is_plain() || !is_number(field.text, format)) return field.text;
@@ -436,7 +437,7 @@ void CsvBeginning::choose_format(const char* at, const char* end) {
   }
   if (format.point == format.group)
     throw UsageError(std::string("--thousands: '") + format.group + "' is what decimals follow here");
-  // Outside of quotes, the separator of fields cannot be part of a number.
+  // Outside of quotes, a number cannot contain the separator of fields.
   rows_.format = format;
   if (rows_.separates(format.group)) rows_.format.group = 0;
   if (rows_.separates(format.point)) rows_.format.point = 0;
@@ -447,7 +448,7 @@ void CsvBeginning::choose_format(const char* at, const char* end) {
 bool CsvBeginning::shows_decimal_commas(const char* at, const char* end) const {
   if (separator_ == Separator::comma || separator_ == Separator::blanks) return false;
   bool commas = false;
-  std::size_t points_above = 0;  // number of first-line numbers with a decimal point
+  std::size_t points_above = 0;  // the first line begins with this many numbers that have a decimal point
   std::size_t doubtful_line = 0;
   std::size_t doubtful_field = 0;
   std::string doubtful;

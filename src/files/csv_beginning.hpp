@@ -1,4 +1,4 @@
-// The beginning of a text table, which determines how the rows that follow are parsed.
+// Reads the beginning of a text table. The beginning determines how the rows after it are parsed.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ class CsvBeginning {
  public:
   CsvBeginning(std::string_view name, const CsvOptions& options, const std::stop_token& stop);
 
-  /// Consumes text up to the first row and returns the new position. If the text suffices to decide, settled() becomes
-  /// true.
+  /// Consumes text up to the first row and returns the new position. settled() becomes true when enough text has been
+  /// read for all decisions.
   const char* take(const char* at, const char* end, bool last);
 
   bool settled() const { return settled_; }
@@ -29,7 +29,7 @@ class CsvBeginning {
   std::size_t line() const { return line_; }
   const CsvRows& rows() const { return rows_; }
   const ChosenColumns& chosen() const { return chosen_; }
-  /// Returns notes about the doubtful decisions for a table with `rows` rows.
+  /// Returns notes about doubtful decisions. `rows` is the number of rows of the table.
   std::vector<std::string> notes(std::size_t rows) const;
 
   /// Throws InputError for a position in the table. A `field` of 0 means the whole line.
@@ -71,12 +71,12 @@ class CsvBeginning {
   bool settled_ = false;
   std::size_t line_ = 1;        ///< line number of the current position
   std::size_t first_line_ = 0;  ///< first line that is not a comment; 0 if it has not been seen yet
-  std::size_t below_line_ = 0;  ///< line number of the row that follows the first line
+  std::size_t below_line_ = 0;  ///< line number of the row that follows the first line in the file
   CsvRows rows_;
   ChosenColumns chosen_;
   std::string header_note_;
   std::vector<std::string> notes_;
-  std::size_t longer_comment_ = 0;  ///< line of a comment with one field more than the header above it; 0 if none
+  std::size_t longer_comment_ = 0;  ///< line of a comment that has one field more than the header above it; 0 if none
   /// Comments above the first line, with their line numbers.
   std::vector<std::pair<std::size_t, std::string>> comments_;
 };

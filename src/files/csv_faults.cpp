@@ -14,8 +14,8 @@ std::string_view inside_quotes(std::string_view text) {
   return in_quotes ? trimmed(text.substr(1, text.size() - 2)) : text;
 }
 
-/// Returns the part of a message that explains why a number cannot be read, with the remedy. Returns "" if the number
-/// has none of these signs.
+/// Returns a part of a message: why the number cannot be read, and the remedy. Explains hexadecimal numbers and the
+/// signs below. Returns "" for any other text.
 std::string odd_sign(std::string_view number) {
   constexpr std::string_view minus = "\xe2\x88\x92";
   if (number.starts_with(minus)) return ": its minus is the sign U+2212; write a hyphen (-)";
@@ -99,8 +99,8 @@ std::string CsvRows::count_of(const IncompleteRows& incomplete, std::size_t rows
 }
 
 std::string CsvRows::fault_of(const IncompleteRows& incomplete, std::size_t rows) const {
-  std::vector<std::size_t> empty;   // coordinates without a number in any row
-  std::vector<std::size_t> sparse;  // coordinates without a number in at least half of the rows
+  std::vector<std::size_t> empty;   // coordinates that lack a number in every row
+  std::vector<std::size_t> sparse;  // coordinates that lack a number in at least half of the rows
   for (std::size_t column = 0; column < columns; ++column) {
     const std::size_t count = is_coordinate(column) ? incomplete.per_column[column] : 0;
     if (count == rows) empty.push_back(column);
@@ -125,7 +125,7 @@ std::string CsvRows::fault_of_text(std::span<const std::string_view> first,
                                    std::span<const std::vector<std::string_view>> below, std::size_t& field,
                                    bool offers_id) const {
   std::vector<std::size_t> text;
-  std::vector<std::size_t> only_above;  // columns with text only in the first row
+  std::vector<std::size_t> only_above;  // columns that have text in the first row but not in the rows below
   for (std::size_t column = 0; column < std::min(columns, first.size()); ++column) {
     if (!is_coordinate(column) || !is_text_for_us(first[column])) continue;
     const auto in = [&](const std::vector<std::string_view>& row) { return column < row.size() ? row[column] : ""; };

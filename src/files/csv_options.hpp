@@ -9,11 +9,11 @@
 
 namespace gradus::files {
 
-/// The separator of fields. By default, the first line determines it: the candidates are semicolon, comma, tab, bar and
-/// blanks, in this order, and the first candidate that the line contains outside of quotes is the separator. Separators
-/// that give the first line and the row below it the same number of fields are preferred. A tab has priority over a
-/// comma if fields between commas would contain tabs, or if decimals follow a comma. A line "sep=;" above the table
-/// sets the separator. Blanks around a field are skipped.
+/// The separator of fields. By default, the first line determines it. The candidates are, in this order: semicolon,
+/// comma, tab, bar, blanks. The separator is the first candidate that occurs in the line outside of quotes. Candidates
+/// are preferred if they split the line and the row below into equally many fields. A tab has priority over a comma if
+/// fields between commas would contain tabs, or if numbers have decimal commas. A line "sep=;" above the table sets the
+/// separator. Blanks around a field are skipped.
 enum class Separator : char { detect = 0, semicolon = ';', comma = ',', tab = '\t', bar = '|', blanks = ' ' };
 
 struct CsvOptions {
@@ -23,7 +23,7 @@ struct CsvOptions {
   NumberStyle style = {};
   Comment comment = {};
   Missing missing = Missing::error;
-  bool names_matter = true;  ///< messages report a first line of numbers that may be names
+  bool names_matter = true;  ///< if true, a note reports a first line of numbers that may be names
   int threads = 1;
   std::size_t chunk = std::size_t{1} << 18;  ///< approximate number of bytes that a thread parses at a time
 };

@@ -25,7 +25,8 @@ const char* find_either(const char* at, const char* end, char one, char other) {
     std::memcpy(&eight, at, sizeof eight);
     const std::uint64_t differs = eight ^ all_one;
     const std::uint64_t differs_too = eight ^ all_other;
-    // Sets the high bit of each zero byte. A borrow may set further bits, but only above the first zero byte.
+    // Sets the high bit of each zero byte. Bytes above the first zero byte may also get this bit, because the
+    // subtraction borrows from them.
     const std::uint64_t found = (((differs - ones) & ~differs) | ((differs_too - ones) & ~differs_too)) & highs;
     if (found != 0) return at + std::countr_zero(found) / 8;
   }
@@ -228,8 +229,8 @@ const char* CsvRows::row(const char* at, const char* end, CsvChunk& chunk) const
 }
 
 void CsvRows::parse(CsvChunk& chunk) const {
-  // A number and its separator take at least two bytes, so the text's size limits how many numbers the chunk can
-  // contain.
+  // A number and its separator take at least two bytes. Therefore, the size of the text limits how many numbers the
+  // chunk can contain.
   const std::size_t room = chunk.text.size() / 2 + 1 + numbers;
   if (chunk.room < room) {
     chunk.values = std::make_unique_for_overwrite<double[]>(room);

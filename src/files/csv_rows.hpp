@@ -23,12 +23,14 @@ inline const char* find_character(const char* at, const char* end, char characte
   return found ? static_cast<const char*>(found) : end;
 }
 
-/// Returns true at a line end: LF or CRLF. At the end of the text, a CR or nothing is also a line end.
+/// Returns true if a line ends at `at`, with LF or CRLF. At the end of the text, a line may also end with CR or without
+/// any line end.
 inline bool at_line_end(const char* at, const char* end) {
   return at == end || *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] == '\n'));
 }
 
-/// Returns the end of the line that begins at `at`, without its LF or CRLF. `next` is the beginning of the next line.
+/// Returns the end of the line that begins at `at`, without its LF or CRLF. `next` must be the beginning of the next
+/// line.
 inline const char* without_line_end(const char* at, const char* next) {
   while (next != at && (next[-1] == '\n' || next[-1] == '\r')) --next;
   return next;
@@ -40,7 +42,7 @@ const char* closing_quote(const char* at, const char* end);
 /// Returns the text of a field without the enclosing quotes, and with one quote for each doubled quote.
 std::string without_quotes(std::string_view field);
 
-/// The message for a comment that may be a row.
+/// The message about a comment that may be a row.
 inline constexpr std::string_view row_or_comment =
     "the line begins with '#' and has as many fields as the table; say --comment none if it is a row, or --comment '#' "
     "if "
@@ -48,7 +50,7 @@ inline constexpr std::string_view row_or_comment =
 
 struct IncompleteRows {
   std::vector<std::size_t> rows;        ///< numbers of the rows, counted from 0
-  std::vector<std::size_t> per_column;  ///< for each column, the number of rows that lack a number; or empty
+  std::vector<std::size_t> per_column;  ///< for each column, the number of rows that lack its number; or empty
   // Position of the first field that lacks a number.
   std::size_t line = 0;
   std::size_t field = 0;
@@ -58,14 +60,14 @@ struct IncompleteRows {
   void clear() { *this = {}; }
 };
 
-/// A chunk of whole rows and its parsed content. Within the chunk, lines count from 1 and rows from 0.
+/// A chunk of complete rows and its parsed content. Within the chunk, lines count from 1 and rows from 0.
 struct CsvChunk {
   std::string_view text;
   std::unique_ptr<double[]> values;  ///< the numbers of all rows, one after the other
   std::size_t room = 0;
   std::size_t count = 0;
   RowNames row_names;
-  std::size_t rows = 0;  ///< complete rows
+  std::size_t rows = 0;  ///< number of complete rows
   IncompleteRows incomplete;
   std::size_t lines = 0;           ///< number of lines in the chunk
   std::size_t leading_blank = 0;   ///< first blank line before the first row; 0 if there is none
@@ -85,20 +87,20 @@ struct CsvRows {
   char separator = ',';  ///< ' ' stands for any number of blanks
   Comment comment = {};
   NumberFormat quoted_format = {};
-  NumberFormat format = {};  ///< notation outside of quotes: numbers there cannot contain the separator of fields
+  NumberFormat format = {};  ///< notation outside of quotes, where numbers cannot contain the separator of fields
   std::size_t columns = 0;
   std::vector<std::ptrdiff_t> places = {};
   std::size_t coordinates = 0;  ///< number of coordinates per row
-  std::size_t numbers = 0;      ///< numbers read from a row: the coordinates, followed by the weight
-  std::size_t first_line = 0;   ///< line of the file that determines the number of columns
+  std::size_t numbers = 0;      ///< numbers read from a row: one per coordinate, then one for the weight
+  std::size_t first_line = 0;   ///< the line of the file that determines the number of columns
   std::vector<std::string> names = {};
   bool offers_columns = false;  ///< messages may recommend options for columns and rows
   bool offers_drop = false;     ///< messages may also recommend --drop-columns
 
   void parse(CsvChunk& chunk) const;
 
-  /// Returns true for a comment. A spreadsheet's error value, which also begins with '#', is not a comment but part of
-  /// a row.
+  /// Returns true for a comment. If the line begins with a spreadsheet's error value, it is a row, although the value
+  /// begins with '#'.
   bool is_comment(const char* at, const char* end) const {
     return comment.mark != 0 && *at == comment.mark && !is_spreadsheet_error({at, end});
   }
@@ -110,8 +112,8 @@ struct CsvRows {
   /// end a row.
   const char* row_end(const char* at, const char* end) const;
 
-  /// Sets `text` to the field at `at`, including its quotes. Returns the end of the field, where a separator should
-  /// follow.
+  /// Sets `text` to the field at `at`, including its quotes. Returns the end of the field. A separator should follow
+  /// there.
   const char* field(const char* at, const char* end, std::string_view& text) const;
 
   /// Returns the fields of a row. The row ends at `stop`, before its line end. A field includes its quotes and any text
@@ -140,7 +142,7 @@ struct CsvRows {
   std::string fault_of(const IncompleteRows& incomplete, std::size_t rows) const;
   /// Returns "1 of 3 rows lacks a number (column 'x')".
   std::string count_of(const IncompleteRows& incomplete, std::size_t rows) const;
-  /// Returns the message for a first row with text in coordinate columns, or "" if there is no such text. The message
+  /// Returns the message for a first row that has text in coordinate columns, or "" if it has no such text. The message
   /// depends on the rows below. Sets `field` to the column of the text, counted from 0.
   std::string fault_of_text(std::span<const std::string_view> first,
                             std::span<const std::vector<std::string_view>> below, std::size_t& field,

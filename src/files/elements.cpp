@@ -21,7 +21,7 @@ struct Half {
   std::uint16_t bits;
 };
 
-/// The upper half of a float.
+/// A bfloat16: the upper half of a float.
 struct BrainHalf {
   std::uint16_t bits;
 };
@@ -35,7 +35,7 @@ float widen(Half half) {
   const std::uint32_t exponent = (half.bits >> 10) & 31u;
   const std::uint32_t mantissa = half.bits & 0x3ffu;
   if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // exact: zero and the subnormal numbers
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // the product is exact
     return sign ? -magnitude : magnitude;
   }
   const std::uint32_t wide_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
@@ -57,7 +57,7 @@ void look_for_stop(const StoredMatrix& matrix) {
     core::honour_stop(matrix.stop, "stopped while reading '" + std::string(matrix.name) + "'");
 }
 
-/// Converts the element at `from`, which has this number in the matrix.
+/// Converts the element at `from`. `number` is the index of the element in the matrix.
 template <class T, class Stored>
 T element(const StoredMatrix& matrix, const std::byte* from, std::int64_t number) {
   const Stored stored = load<Stored>(from, matrix.swap);
@@ -98,7 +98,7 @@ Matrix<T> copied(const StoredMatrix& matrix) {
     }
     return result;
   }
-  // Transposes tile by tile, so that the source and the destination of a tile stay in the L1 cache.
+  // Transposes the matrix tile by tile. The source and the destination of a tile fit in the L1 cache together.
   constexpr std::int64_t tile = 32;
   for (std::int64_t first_row = 0; first_row < matrix.rows; first_row += tile) {
     const std::int64_t last_row = std::min(matrix.rows, first_row + tile);
@@ -115,13 +115,17 @@ Matrix<T> copied(const StoredMatrix& matrix) {
   return result;
 }
 
+/// Returns true if the rows can be used as numbers of `size` bytes.
+bool is_aligned(const std::byte* data, std::int64_t row_bytes, std::size_t size) {
+  return reinterpret_cast<std::uintptr_t>(data) % size == 0 && row_bytes % static_cast<std::int64_t>(size) == 0;
+}
+
 template <class T, class Stored>
 PointsOf<T> values_in(const StoredMatrix& matrix, const std::shared_ptr<const void>& owner) {
   if constexpr (std::is_same_v<T, Stored>) {
     constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-    const bool aligned =
-        reinterpret_cast<std::uintptr_t>(matrix.data) % alignof(T) == 0 && matrix.row_bytes % size == 0;
-    if (aligned && !matrix.swap && !matrix.by_columns)
+    static_assert(alignof(T) == sizeof(T));
+    if (is_aligned(matrix.data, matrix.row_bytes, sizeof(T)) && !matrix.swap && !matrix.by_columns)
       return {{reinterpret_cast<const T*>(matrix.data), matrix.rows, matrix.columns, matrix.row_bytes / size}, owner};
   }
   return own(copied<T, Stored>(matrix));
@@ -129,14 +133,14 @@ PointsOf<T> values_in(const StoredMatrix& matrix, const std::shared_ptr<const vo
 
 template <class Values, class T, class Stored>
 constexpr ElementKind<Values> kind(std::string_view name) {
-  return {name, sizeof(Stored), sizeof(T),
+  return {name, sizeof(Stored), sizeof(T), std::is_same_v<T, Stored>,
           [](const StoredMatrix& matrix, const std::shared_ptr<const void>& owner) -> Values {
             return values_in<T, Stored>(matrix, owner);
           }};
 }
 
 template <class Values>
-constexpr std::array<ElementKind<Values>, 0> kinds{};  // one table for each type of result
+constexpr std::array<ElementKind<Values>, 0> kinds{};  // There are two tables: one for Reals, one for Numbers.
 
 template <>
 constexpr auto kinds<Reals> = std::to_array<ElementKind<Reals>>({
@@ -186,6 +190,10 @@ std::span<const std::byte> RowsInFile::bytes(std::int64_t first, std::int64_t la
   const auto begin = static_cast<std::size_t>(first * row_bytes);
   const auto end = static_cast<std::size_t>((last - 1) * row_bytes + columns * static_cast<std::int64_t>(kind->bytes));
   return data.subspan(begin, end - begin);
+}
+
+bool RowsInFile::is_viewed() const {
+  return kind->is_value && !swap && is_aligned(data.data(), row_bytes, kind->bytes);
 }
 
 Points RowsInFile::read(std::int64_t first, std::int64_t last, std::string_view name,

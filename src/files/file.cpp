@@ -9,11 +9,16 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <fstream>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "core/text.hpp"
@@ -45,6 +50,30 @@ Descriptor::~Descriptor() {
 
 namespace {
 
+FileState state_in(const struct stat& status) {
+  return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
+FileState state_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? state_in(status) : FileState{};
+}
+
+void require_unchanged(const std::string& path, const FileState& before, const std::string& name) {
+  const FileState now = state_of(path);
+  if (now == before) return;
+  std::string how = ", or was replaced by another one";
+  if (now.size != before.size)
+    how = ": it had " + std::to_string(before.size) + " bytes and now has " + std::to_string(now.size);
+  throw InputError("'" + name + "': the file has changed while it was read" + how +
+                       "; run the command again when no program writes to the file",
+                   {.code = error_code::cannot_read, .file = name});
+}
+
+namespace {
+
 /// All mapped files, in an array that the signal handler can read without a lock. Files beyond the array's size are not
 /// protected.
 std::array<std::atomic<const MappedFile*>, 64> mapped{};
@@ -56,14 +85,21 @@ void enter(const MappedFile* file) {
   }
 }
 
+/// Held while a file leaves the array, and while pages are dropped. So pages are never dropped from an address at which
+/// the file is no longer mapped.
+std::mutex mapped_files;
+
 void leave(const MappedFile* file) {
+  const std::lock_guard lock(mapped_files);
   for (std::atomic<const MappedFile*>& place : mapped) {
     const MappedFile* own = file;
     if (place.compare_exchange_strong(own, nullptr, std::memory_order_relaxed)) return;
   }
 }
 
-const MappedFile* file_at(const void* address) {
+}  // namespace
+
+const MappedFile* mapped_file_at(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   for (const std::atomic<const MappedFile*>& place : mapped) {
     const MappedFile* const file = place.load(std::memory_order_acquire);
@@ -74,17 +110,20 @@ const MappedFile* file_at(const void* address) {
   return nullptr;
 }
 
+namespace {
+
 void (*ask_program_to_stop)() = nullptr;
 std::stop_token program_stop;
-// The path of a truncated file. It is copied, because the file's mapping no longer exists when the path is read.
-std::atomic<bool> truncated_taken{false};
-std::atomic<bool> truncated_known{false};
-char truncated_path[PATH_MAX];
+// The path of a lost file is copied, because the file's mapping no longer exists when the path is read.
+std::atomic<bool> lost_taken{false};
+std::atomic<bool> lost_known{false};
+char lost_path[PATH_MAX];
+LostFile lost{.path = lost_path};
 
 /// The signal handler. It calls only async-signal-safe functions and mmap(), which is a plain system call on Linux.
 void read_zeros(int number, siginfo_t* information, void*) {
   const int error_number = errno;
-  const MappedFile* const file = file_at(information->si_addr);
+  const MappedFile* const file = mapped_file_at(information->si_addr);
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   bool lives = file != nullptr;
   if (lives) {
@@ -94,27 +133,37 @@ void read_zeros(int number, siginfo_t* information, void*) {
     lives = ::mmap(const_cast<char*>(first), static_cast<std::size_t>(end - first), PROT_READ,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
   }
-  if (!lives) {  // after the return, the signal occurs again and ends the process
+  if (!lives) {  // when the handler returns, the signal occurs again and ends the process
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     ::sigaction(number, &usual, nullptr);
     errno = error_number;
     return;
   }
-  if (!truncated_taken.exchange(true)) {
-    std::strncpy(truncated_path, file->path().c_str(), sizeof truncated_path - 1);
-    truncated_known.store(true, std::memory_order_release);
+  if (!lost_taken.exchange(true)) {
+    std::strncpy(lost_path, file->path().c_str(), sizeof lost_path - 1);
+    lost.byte = static_cast<std::uint64_t>(static_cast<const std::byte*>(information->si_addr) - file->bytes().data());
+    lost.is_shorter = file->size_now() <= lost.byte;
+    lost_known.store(true, std::memory_order_release);
     ask_program_to_stop();
   }
-  // Waits until the job stops, so that the job does not use the zeros. Another thread handles the request.
+  // Waits until the job receives the stop request, so that the job does not use the zeros. Another thread delivers the
+  // request.
   const timespec moment{0, 1'000'000};
   while (!program_stop.stop_requested()) ::nanosleep(&moment, nullptr);
   errno = error_number;
 }
 
+void drop_pages() {
+  const std::lock_guard lock(mapped_files);
+  for (const std::atomic<const MappedFile*>& place : mapped)
+    if (const MappedFile* const file = place.load(std::memory_order_acquire); file != nullptr)
+      (void)::madvise(const_cast<std::byte*>(file->bytes().data()), file->bytes().size(), MADV_DONTNEED);
+}
+
 }  // namespace
 
-void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop) {
+void survive_lost_files(void (*ask_to_stop)(), std::stop_token stop) {
   ask_program_to_stop = ask_to_stop;
   program_stop = std::move(stop);
   struct sigaction ours {};
@@ -124,22 +173,47 @@ void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop) {
   ::sigaction(SIGBUS, &ours, nullptr);
 }
 
-const char* truncated_file() { return truncated_known.load(std::memory_order_acquire) ? truncated_path : nullptr; }
+const LostFile* lost_file() { return lost_known.load(std::memory_order_acquire) ? &lost : nullptr; }
 
-MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
+std::uint64_t resident_file_bytes() {
+  std::uint64_t all = 0;
+  std::uint64_t resident = 0;
+  std::uint64_t of_files = 0;  // in pages
+  std::ifstream("/proc/self/statm") >> all >> resident >> of_files;
+  return of_files * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+ResidentLimit::ResidentLimit(std::uint64_t bytes) {
+  // Within this time, threads map about 50 MB of pages that are in the page cache already.
+  static constexpr std::chrono::milliseconds period{5};
+  const auto watch = [bytes](const std::stop_token& stop) {
+    std::mutex none;
+    std::condition_variable_any never;
+    std::unique_lock lock(none);
+    while (!never.wait_for(lock, stop, period, [&] { return stop.stop_requested(); }))
+      if (resident_file_bytes() > bytes) drop_pages();
+  };
+  try {
+    watcher_ = std::jthread(watch);
+  } catch (const std::system_error&) {  // no thread is left for this process
+  }
+}
+
+MappedFile::MappedFile(const std::string& path, Access access)
+    // O_NONBLOCK: opening a pipe without a writer would block forever.
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
   const auto refuse = [&](const std::string& why) {
     throw InputError("cannot read '" + path + "'" + why, {.code = error_code::cannot_read, .file = path});
   };
-  // O_NONBLOCK: opening a pipe without a writer would block forever.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) refuse(reason(errno));
+  if (file_.number() < 0 || ::fstat(file_.number(), &status) != 0) refuse(reason(errno));
   if (S_ISDIR(status.st_mode)) refuse(reason(EISDIR));
   if (!S_ISREG(status.st_mode))
     refuse(": it is not a regular file; where - is accepted as a file's name, it is standard input");
   if (status.st_size == 0) refuse(": the file is empty");
+  state_ = state_in(status);
   size_ = static_cast<std::size_t>(status.st_size);
-  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_.number(), 0);
   if (address == MAP_FAILED && errno == ENOMEM) throw OutOfMemoryError("cannot read '" + path + "'" + reason(errno));
   if (address == MAP_FAILED) refuse(reason(errno));
   data_ = static_cast<const std::byte*>(address);
@@ -147,6 +221,11 @@ MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   if (access != Access::parts)
     (void)::madvise(address, size_, access == Access::once ? MADV_SEQUENTIAL : MADV_WILLNEED);
   enter(this);
+}
+
+std::size_t MappedFile::size_now() const {
+  struct stat status {};
+  return ::fstat(file_.number(), &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
 }
 
 void MappedFile::read_ahead(std::span<const std::byte> part) const {

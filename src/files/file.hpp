@@ -1,10 +1,15 @@
 // Files mapped into memory for reading.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <thread>
 
 #include "gradus/error.hpp"
 
@@ -29,13 +34,32 @@ class Descriptor {
   int number_;
 };
 
+/// The properties of a file that differ after a change of its content.
+struct FileState {
+  dev_t device = 0;
+  ino_t file = 0;
+  off_t size = 0;
+  time_t seconds = 0;  ///< time of the last modification
+  long nanoseconds = 0;
+
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+
+/// Returns the state of the file, or an empty state if the file cannot be examined.
+FileState state_of(const std::string& path);
+
+/// Throws InputError if the file has another state than `before`. `name` is the name for messages, which may name an
+/// array of the file.
+void require_unchanged(const std::string& path, const FileState& before, const std::string& name);
+
 enum class Access : unsigned char {
   once,      ///< for a parser, which reads sequentially
   repeated,  ///< for an iterative method: many threads read the file many times
   parts      ///< for reading only the parts named by read_ahead()
 };
 
-/// A regular file, mapped read-only. Throws InputError if it is unreadable, empty or not a regular file.
+/// A regular file, mapped read-only. The constructor throws InputError if the file is unreadable, empty or not a
+/// regular file.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path, Access access = Access::once);
@@ -45,21 +69,53 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
+  /// Throws InputError if the file has changed since it was mapped.
+  void require_unchanged() const { files::require_unchanged(path_, state_, path_); }
   /// Advises the kernel that this part of the bytes will be read many times.
   void read_ahead(std::span<const std::byte> part) const;
+  /// Returns the current size of the file, or 0 if it is unknown. Async-signal-safe.
+  std::size_t size_now() const;
 
  private:
   std::string path_;
+  Descriptor file_;
+  FileState state_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
-/// Keeps a program alive if a mapped file is truncated while it is being read (SIGBUS). Called once, before the
-/// program's jobs. The missing part reads as zeros. The signal handler calls `ask_to_stop` and waits until a stop is
-/// requested through `stop`. The job's results and messages are then meaningless: see truncated_file().
-void survive_truncated_files(void (*ask_to_stop)(), std::stop_token stop);
+/// Returns the mapped file whose bytes contain the address, or null.
+const MappedFile* mapped_file_at(const void* address);
 
-/// Returns the path of the first mapped file that was found to be truncated, or null.
-const char* truncated_file();
+/// While it exists, a thread removes the pages of mapped files from the memory of this process whenever more than
+/// `bytes` of such pages are resident. The pages stay in the system's page cache while there is room, and the next
+/// access maps them again. Results do not change. If the thread cannot start, the pages stay until the system needs
+/// their memory.
+class ResidentLimit {
+ public:
+  explicit ResidentLimit(std::uint64_t bytes);
+
+ private:
+  std::jthread watcher_;
+};
+
+/// Returns the bytes of resident pages that belong to files, program code included. Returns 0 if they are unknown.
+std::uint64_t resident_file_bytes();
+
+/// A mapped file of which a part could not be read.
+struct LostFile {
+  const char* path = nullptr;
+  std::uint64_t byte = 0;   ///< position in the file of the access that failed
+  bool is_shorter = false;  ///< true if the file ends before this byte; false: the disk or the file system failed
+};
+
+/// Keeps a program alive if a mapped file is truncated, or its disk fails, while the file is being read (SIGBUS).
+/// Called once, before the program's jobs. The missing part reads as zeros. The signal handler calls `ask_to_stop` and
+/// waits until a stop is requested through `stop`. The job's results and messages are then meaningless: see
+/// lost_file().
+void survive_lost_files(void (*ask_to_stop)(), std::stop_token stop);
+
+/// Returns the first mapped file of which a part could not be read, or null.
+const LostFile* lost_file();
 
 }  // namespace gradus::files

@@ -14,7 +14,7 @@ namespace {
 using namespace std::string_view_literals;
 using Kind = Remedy::Kind;
 
-/// A path, divided before its ending. A placeholder replaces a name that a shell would interpret.
+/// The parts of a path, for messages. If a shell would interpret the name, the placeholder FILE replaces it.
 struct Names {
   std::string in;
   std::string out;
@@ -86,7 +86,7 @@ std::string ForeignFormat::remedy(const std::string& path, Reader reader) const 
   const std::string unpacked = unpacked_name(path);
   Names names(is_gzip ? path : unpacked);
   if (is_gzip && unpacked != path) return "unpack it: gunzip -k " + names.in;
-  if (!has_name(path)) names.out += "-converted";  // so that the output does not replace the input
+  if (!has_name(path)) names.out += "-converted";  // otherwise the output would replace the input
   for (const Remedy& one : remedies) {
     if ((one.readers & Remedy::bit(reader)) == 0) continue;
     std::string text = names.put_into(one.in_full());

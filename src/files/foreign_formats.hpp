@@ -1,4 +1,5 @@
-// Recognises unsupported file formats and formats of other commands, and states how the user can convert them.
+// Recognises file formats that are unsupported or belong to other commands, and states how the user can convert such
+// files.
 #pragma once
 
 #include <array>
@@ -24,10 +25,10 @@ struct Remedy {
     advice
   };
   Kind kind = Kind::none;
-  unsigned readers = 0;   ///< the readers for which the remedy is useful: the sum of bit(reader)
+  unsigned readers = 0;   ///< sum of Remedy::bit() over the readers for which the remedy is useful
   std::string_view text;  ///< text with placeholders: {in} is the file's name, {out} the name without its ending,
                           ///< {ending} the ending
-  std::string_view imports = {};  ///< modules that an expression needs; for networkx, an additional package
+  std::string_view imports = {};  ///< modules that an expression imports; for networkx, an additional package
 
   static constexpr unsigned bit(Reader reader) { return 1u << static_cast<unsigned>(reader); }
   /// Returns the complete statements, command or sentence, with placeholders.
@@ -41,18 +42,19 @@ struct ForeignFormat {
   /// Recognises the content if a signature does not suffice. Without signature and function, only the name counts.
   bool (*recognises)(std::string_view bytes) = nullptr;
   std::array<Remedy, 3> remedies = {};
-  /// Readers that accept a file with a name of this format, as a sum of Remedy::bit(). For all other readers the format
-  /// is foreign. If there is a remedy, these readers refuse content of this format in a file with any other name.
+  /// The readers that support this format, as a sum of Remedy::bit(). They recognise it by the name of the file. If a
+  /// file in this format has another name and there is a remedy, these readers refuse the file too. For all other
+  /// readers, the format is foreign.
   unsigned readers = 0;
 
   bool has_content(std::string_view bytes) const;
   bool has_name(std::string_view path) const;
-  /// Returns the remedy for the reader, ready to paste into a shell, or "" if there is none.
+  /// Returns the remedy for the reader, as a text that the user can paste into a shell, or "" if there is none.
   std::string remedy(const std::string& path, Reader reader) const;
 };
 
-/// Returns the rows of all formats. If several rows match the content, the first of these rows applies, unless the
-/// file's name indicates another one of these rows.
+/// Returns the rows of all formats. If several rows match the content, the name of the file decides. If it does not
+/// indicate any of these rows, the first of them applies.
 std::span<const ForeignFormat> foreign_formats();
 
 /// Returns the format that the content indicates, or else the format that the name indicates, or null. `bytes` contains
@@ -60,8 +62,8 @@ std::span<const ForeignFormat> foreign_formats();
 const ForeignFormat* foreign_format(std::string_view bytes, const std::string& path);
 
 /// If foreign_format() recognises a format, throws an error with the format's name and a remedy: UnsupportedError if
-/// the reader is Reader::frames, otherwise InputError. Call this function after ruling out the reader's own formats and
-/// before parsing.
+/// the reader is Reader::frames, otherwise InputError. Each reader calls this
+/// function before parsing, after it has excluded the formats that it supports.
 void refuse_foreign(std::string_view bytes, const std::string& path, Reader reader);
 
 /// Returns "for example: " followed by a command for the file. `command` may contain the placeholders of Remedy::text.

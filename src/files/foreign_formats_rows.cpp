@@ -1,4 +1,4 @@
-// The rows of foreign formats, and functions that recognise contents without a signature.
+// The rows of foreign formats. Includes the functions that recognise a format without a signature by its content.
 #include <algorithm>
 #include <cctype>
 
@@ -40,7 +40,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.substr(0, bytes_searched).find(part) != std::string_view::npos;
 }
 
-/// Returns true for a ZIP archive that contains `part`. The search covers the directory at the end of the file.
+/// Returns true for a ZIP archive that contains `part`. Searches the directory at the end of the file.
 bool zip_with(std::string_view bytes, std::string_view part) {
   const std::string_view end = bytes.substr(bytes.size() - std::min(bytes.size(), bytes_searched));
   return bytes.starts_with("PK\x03\x04") && (contains(bytes, part) || contains(end, part));
@@ -63,7 +63,8 @@ std::string_view line_of(std::string_view text, std::size_t number) {
   return trimmed(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
 }
 
-/// The first word, in lower case, of the first line that is neither blank nor a comment, and the rest of this line.
+/// The beginning of a text: the first line that is neither blank nor a comment. Holds the line's first word, in lower
+/// case, and the rest of the line.
 struct Opening {
   std::string word;
   std::string_view rest;
@@ -160,7 +161,7 @@ bool is_safetensors(std::string_view bytes) {
 }
 bool is_r_data(std::string_view bytes) {
   return bytes.starts_with("RDX2") || bytes.starts_with("RDX3") || bytes.starts_with("X\n\0\0\0"sv) ||
-         bytes.starts_with("\x1f\x8b");  // a gzip-compressed file, as R writes it
+         bytes.starts_with("\x1f\x8b");  // R writes gzip-compressed files
 }
 bool is_tar(std::string_view bytes) { return bytes.size() > 262 && bytes.substr(257, 5) == "ustar"; }
 

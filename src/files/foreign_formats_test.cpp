@@ -1,4 +1,4 @@
-// Tests that every reader recognises each unsupported format, under any file name.
+// Tests that every reader recognises each unsupported format, whatever the name of the file is.
 #include "files/foreign_formats.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ std::string zip(std::initializer_list<std::string> names) {
 }
 const std::string hdf5 = "\x89HDF\r\n\x1a\n\0\0\0\0"s;
 
-/// Small sample contents, by the names of the rows. A row without a sample is recognised only by its file names.
+/// Small sample contents. The key is the name of the format. A format without a sample is recognised only by its file
+/// names.
 const std::multimap<std::string_view, std::string> samples = {
     {"a Git LFS pointer, which stands for a file that was not fetched",
      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"},
@@ -149,14 +150,14 @@ class ForeignFormats : public testing::Test {
     const std::string message = refusal(reader, path);
     EXPECT_NE(message.find(std::string(row.name) + ", which is not read here; "), std::string::npos) << message;
     EXPECT_TRUE(message.find(row.remedy(path, reader)) != std::string::npos) << message;
-    EXPECT_EQ(message.find('{'), message.find("{print")) << message;  // no placeholder remains
+    EXPECT_EQ(message.find('{'), message.find("{print")) << message;  // all placeholders are replaced
   }
 
   const std::string folder_ = testing::TempDir() + "gradus_foreign_" + std::to_string(::getpid());
 };
 
-/// Returns names of the formats that a reader reads. For Reader::pattern, omits names of images, because this reader
-/// rejects files with such names as images.
+/// Returns one file name for each format that the reader supports. For Reader::pattern, omits pictures, because this
+/// reader rejects files that have the name of a picture.
 std::vector<std::string> own_names(Reader reader) {
   std::vector<std::string> names;
   if (reader == Reader::pattern) {
@@ -180,7 +181,7 @@ TEST_F(ForeignFormats, EachContentIsKnownToEveryReaderUnderAnyName) {
     if (has_content && !is_special && !is_gzip && row.readers == 0)
       EXPECT_NE(first, last) << row.name << " has no sample";
     for (auto sample = first; sample != last; ++sample) {
-      if (!row.has_content(sample->second)) continue;  // the sample belongs to another row that has the same name
+      if (!row.has_content(sample->second)) continue;  // the sample is for another row with the same name
       for (const Reader reader : all_readers) {
         expect_refused(reader, file("anything", sample->second), row);
         for (const std::string& name : own_names(reader)) expect_refused(reader, file(name, sample->second), row);
@@ -247,7 +248,7 @@ TEST_F(ForeignFormats, RemediesAreReadyToBeCopied) {
             "convert it, for example: python3 -c \"import pandas; "
             "pandas.read_parquet('dir/a.b.parquet').to_csv('dir/a.b.csv', "
             "index=False)\"");
-  // A name that a shell or Python would interpret is not put into a command.
+  // Commands do not contain a name that a shell or Python would interpret.
   for (const std::string name : {"it's.parquet", "a b.parquet", "$(x).parquet", "-x.parquet", "standard input"}) {
     const std::string text = remedy("PAR1\x15", name, Reader::points);
     EXPECT_NE(text.find("read_parquet('FILE')"), std::string::npos) << text;

@@ -23,7 +23,7 @@ struct GifWriter::State {
   int width = 0;
   int height = 0;
   int hundredths = 0;
-  std::exception_ptr failure = nullptr;  ///< holds an exception, which must not pass through the C library
+  std::exception_ptr failure = nullptr;  ///< an exception, which must not pass through the C library
   GifFileType* gif = nullptr;
   std::vector<std::uint8_t> shown = {};  ///< the previous frame
 
@@ -56,8 +56,8 @@ struct GifWriter::State {
     const int status = EGifPutScreenDesc(gif, width, height, 1, 0, map);
     GifFreeMapObject(map);
     require(status);
-    // The extension "NETSCAPE2.0" repeats the animation. Its block 1 contains the number of repetitions, in which 0
-    // means forever.
+    // The extension "NETSCAPE2.0" repeats the animation. Its block 1 contains the number of repetitions; 0 means
+    // forever.
     require(EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE));
     require(EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0"));
     const unsigned char for_ever[] = {1, 0, 0};

@@ -12,8 +12,8 @@ namespace gradus::files {
 /// Writes a black-and-white animation that repeats forever.
 class GifWriter {
  public:
-  /// Each frame is shown for `hundredths` hundredths of a second. Throws Error if a side exceeds 65,535 pixels. Does
-  /// not own `file`.
+  /// Each frame is shown for `hundredths` hundredths of a second. Throws Error if the width or height exceeds 65,535
+  /// pixels. Does not own `file`.
   GifWriter(core::AtomicFile& file, std::int64_t width, std::int64_t height, int hundredths);
   GifWriter(const GifWriter&) = delete;
   GifWriter& operator=(const GifWriter&) = delete;

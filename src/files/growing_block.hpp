@@ -12,8 +12,8 @@
 
 namespace gradus::files {
 
-/// Numbers in memory pages that contain nothing else. When the block grows, its pages are remapped and not copied, so a
-/// table of unknown size never occupies memory twice.
+/// Numbers in memory pages that contain nothing else. When the block grows, the system remaps these pages and does not
+/// copy them. So a table of unknown size never occupies memory twice.
 template <class T>
 class GrowingBlock {
   static_assert(std::is_trivially_copyable_v<T>);

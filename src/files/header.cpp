@@ -18,7 +18,7 @@ enum class Look : std::uint8_t {
   empty,
   number,
   foreign,  ///< a number in an unsupported notation, such as 0x10 or 1,5 or 1'000 or 1D3 or 5%
-  missing,  ///< N/A and similar texts, and texts without letters and digits
+  missing,  ///< a text such as N/A, or a text without letters and digits
   digits,   ///< a text that begins like a number but is not one, such as 1st or 18-24 or 2020-01-01
   word
 };
@@ -27,8 +27,9 @@ bool is_letter(char character) {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character == '_';
 }
 
-/// Returns the length of the text before its first letter or digit. Skips ASCII punctuation, signs from
-/// U+0080 to U+00BF (degree, pound, no-break space), and signs from U+2000 to U+2FFF (minus, euro, thin spaces).
+/// Returns the length of the text before its first letter or digit. The skipped text may contain ASCII punctuation, the
+/// signs from U+0080 to U+00BF (degree, pound, no-break space), and the signs from U+2000 to U+2FFF (minus, euro, thin
+/// spaces).
 std::size_t punctuation(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size()) {
@@ -210,7 +211,7 @@ HeaderGuess guess_header(std::span<const FirstField> fields) {
 
 namespace {
 
-/// Returns true if two values are of one kind, such as setosa and setosa, or s1 and s12.
+/// Returns true if two values look alike: setosa and setosa, or s1 and s12.
 bool alike(std::string_view one, std::string_view other) {
   const auto without_digits = [](std::string_view text) {
     std::string rest(text);
@@ -235,7 +236,7 @@ HeaderGuess guess_header(std::span<const FirstField> first, std::span<const Firs
   bool quoted = true;
   bool repeated = false;
   std::optional<std::size_t> broken;
-  bool lacks = true;  // true if each coordinate so far is a number, or is a field that lacks a number
+  bool lacks = true;  // true if each coordinate so far is a number or a field that lacks a number
   for (std::size_t field = 0; field < first.size(); ++field) {
     const std::string& text = first[field].text;
     const Look look = looks.emplace_back(look_of(text));

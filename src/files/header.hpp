@@ -14,15 +14,15 @@
 namespace gradus::files {
 
 enum class HeaderLine : std::uint8_t {
-  automatic,  ///< decided by guess_header()
+  automatic,  ///< guess_header() decides
   yes,        ///< the line contains the names of the columns
   no          ///< the line is a row of numbers
 };
 
 struct Comment {
   char mark = '#';  ///< first character of a comment; 0 disables comments
-  /// True if the user has set the mark. Otherwise a comment with as many fields as the table is an error, because it is
-  /// ambiguous.
+  /// True if the user has chosen the mark. If false, a comment that has as many fields as the table is an error,
+  /// because it may be a row.
   bool is_given = false;
 
   bool is_default() const { return !is_given; }
@@ -40,10 +40,10 @@ struct FirstField {
 struct HeaderGuess {
   bool is_header = false;
   bool doubtful = false;  ///< true if the decision may be incorrect and should be reported to the user
-  /// The field, counted from 0, that makes the line a broken row. Reading such a line as names would silently lose a
-  /// row.
+  /// The field, counted from 0, that makes the line a broken row. If such a line were read as names, a row would be
+  /// lost silently.
   std::optional<std::size_t> broken = std::nullopt;
-  /// The field, counted from 0, that makes the line ambiguous, so that only the user can decide.
+  /// The field, counted from 0, that makes the line ambiguous. If it is set, only the user can decide.
   std::optional<std::size_t> undecided = std::nullopt;
 };
 
@@ -81,7 +81,7 @@ bool numbers_unlike_rows(std::span<const FirstField> first, std::span<const std:
 /// Returns true if a field is a text: neither empty, nor a number in any notation, nor a marker of a missing number.
 bool is_text(std::string_view field);
 
-/// Returns true if a field is empty or marks a missing number: NA, N/A, null and similar.
+/// Returns true if a field is empty or marks a missing number: NA, N/A, null and so on.
 bool is_missing(std::string_view field);
 
 /// Returns true if a field is a number in any notation, for example 5%, 1'000 or 0x10.
@@ -90,7 +90,7 @@ bool is_any_number(std::string_view field);
 /// Returns the separator that a line "sep=;" above a table specifies, or nothing if the line does not have this form.
 std::optional<char> separator_given_by(std::string_view line);
 
-/// The second part of the message for a mark that cannot separate fields. The first part is the mark.
+/// The second part of a message about a character that cannot separate fields. The first part is the character.
 inline constexpr std::string_view separator_fault =
     ": fields are separated by semicolons, commas, tabs, bars or blanks";
 inline bool may_separate(char mark) { return mark == ';' || mark == ',' || mark == '\t' || mark == '|'; }

@@ -1,4 +1,4 @@
-// A position in the text of a binary file's header.
+// A position in the text of a file's header.
 #pragma once
 
 #include <charconv>
@@ -13,10 +13,10 @@
 
 namespace gradus::files {
 
-/// The base of parsers of headers, which are texts of brackets, strings and integers.
+/// Base class for parsers of headers. A header is a text of brackets, strings and integers.
 class HeaderCursor {
  protected:
-  /// `offset` is the position of `text` in the file, `format` the format's name, both for messages.
+  /// `offset` is the position of `text` in the file. `format` is the format's name. Both appear in messages.
   HeaderCursor(std::string_view text, std::size_t offset, std::string_view name, std::string_view format)
       : text_(text), offset_(offset), name_(name), format_(format) {}
 
@@ -66,7 +66,7 @@ class HeaderCursor {
     fail(start, "the string does not end");
   }
 
-  /// Returns an integer that is not negative. `noun`, such as "dimension", appears in messages.
+  /// Parses a non-negative integer. `noun`, such as "dimension", appears in messages.
   std::int64_t integer(const std::string& noun) {
     skip_blanks();
     std::int64_t value = 0;

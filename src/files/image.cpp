@@ -23,9 +23,9 @@
 namespace gradus::files {
 namespace {
 
-// Both libraries are written in C and report errors by longjmp(), which must not skip destructors. Every call of a
-// library is therefore in a lambda without objects that have destructors. guarded() runs the lambda and holds the jump
-// target.
+// Both libraries are written in C and report errors by longjmp(), which must not skip destructors. Therefore, every
+// call of a library is in a lambda whose objects have no destructors. guarded() sets the jump target and runs the
+// lambda.
 
 constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view jpeg_signature = "\xff\xd8\xff";
@@ -38,7 +38,7 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view signature) {
   throw InputError("'" + std::string(name) + "': " + what, fields_of_file(name));
 }
 
-/// Returns a text with the position up to which the library has read. The error is at this position or slightly before.
+/// Returns a text that states how far the library has read. The error is at this position or slightly before it.
 std::string at_byte(std::size_t bytes_read) { return " (byte " + std::to_string(bytes_read) + ")"; }
 
 void honour_stop(const std::stop_token& stop, std::string_view name) {
@@ -66,7 +66,7 @@ struct PngMessage {
 
 void png_warned(png_structp, png_const_charp) {}
 
-/// Runs `calls`. Returns false if the library reports an error in them.
+/// Runs `calls`, and returns false if the library reports an error.
 template <class Calls>
 bool guarded(png_structp png, Calls calls) {
   if (setjmp(png_jmpbuf(png))) return false;
@@ -108,7 +108,7 @@ class PngReader {
                         std::to_string(height) + " pixels");
 
     int channels = 0;
-    int passes = 1;  // passes over the rows; more than one for an interlaced image
+    int passes = 1;  // number of passes over the rows; more than one for an interlaced image
     run([&] {
       png_set_expand(png_);  // expands palettes, samples below eight bits, and a transparent colour
       png_set_scale_16(png_);
@@ -156,7 +156,8 @@ class PngReader {
   png_infop info_ = nullptr;
 };
 
-/// Removes the opacity channel if every pixel is opaque. Otherwise converts grey with opacity to colour with opacity.
+/// Removes the opacity channel if every pixel is opaque. Otherwise, if the image is grey with opacity, converts it to
+/// colour with opacity.
 Image without_idle_opacity(Image image, const std::stop_token& stop, std::string_view name) {
   const std::int64_t channels = image.shape.channels;
   if (channels == 1 || channels == 3) return image;
@@ -170,7 +171,7 @@ Image without_idle_opacity(Image image, const std::stop_token& stop, std::string
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
     if (pixel % core::operations_between_polls == 0) honour_stop(stop, name);
     for (std::int64_t channel = 0; channel < kept; ++channel) {
-      // Converts grey with opacity by taking the channels 0, 0, 0 and 1.
+      // Takes the channels 0, 0, 0 and 1 of grey with opacity.
       const std::int64_t from = opaque ? channel : channel / 3;
       result.pixels[pixel * kept + channel] = image.pixels[pixel * channels + from];
     }
@@ -191,8 +192,7 @@ struct JpegErrors : jpeg_error_mgr {
   std::longjmp(errors->place, 1);
 }
 
-/// Treats missing data as an error, although the library only warns and fills the gap with grey. Ignores harmless
-/// warnings.
+/// Treats missing data as an error. The library would only warn, and fill the gap with grey. Ignores harmless warnings.
 void jpeg_warned(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   switch (jpeg->err->msg_code) {
@@ -211,7 +211,8 @@ struct JpegProgress : jpeg_progress_mgr {
 };
 
 /// Limits the number of scans, because a progressive file may repeat scans of the whole image endlessly. The library
-/// calls this function for every row of blocks, also while it reads all scans before the first line.
+/// calls this function for every row of blocks. This includes the time before the first line, when the library reads
+/// all scans.
 void jpeg_scan_limit(j_common_ptr jpeg) {
   constexpr int most_scans = 500;
   if (static_cast<const JpegProgress*>(jpeg->progress)->stop->stop_requested())
@@ -317,7 +318,7 @@ Points to_points(const Image& image, const std::stop_token& stop) {
 
 namespace {
 
-/// Passes the bytes of the file to `put`, piece by piece. Ends early after a stop request.
+/// Passes the bytes of the file to `put`, piece by piece. Stops early after a stop request.
 void encode_png(const std::string& name, const PictureShape& shape, std::span<const std::uint8_t> pixels,
                 const std::stop_token& stop, const std::function<void(std::span<const std::byte>)>& put) {
   const auto colour_type = shape.channels == 1   ? PNG_COLOR_TYPE_GRAY
@@ -331,7 +332,7 @@ void encode_png(const std::string& name, const PictureShape& shape, std::span<co
                 std::to_string(shape.width) + " x " + std::to_string(shape.height) + " pixels with " +
                 std::to_string(shape.channels) + " channels");
 
-  // Keeps an exception, which must not pass through the C library.
+  // Stores an exception, because exceptions must not pass through the C library.
   struct Sink {
     const std::function<void(std::span<const std::byte>)>& put;
     std::exception_ptr failure;

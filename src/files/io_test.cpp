@@ -56,7 +56,7 @@ using PointsTest = IoTest;
 
 const std::string corpus = GRADUS_SOURCE_DIR "/tests/fuzz/corpus/";
 
-/// During its lifetime, a process of root lacks root's permission to read and write every file.
+/// While this object exists, a process of root has no permission to bypass file permissions.
 class Unprivileged {
  public:
   Unprivileged() {
@@ -72,7 +72,7 @@ class Unprivileged {
   bool root_ = ::geteuid() == 0;
 };
 
-/// During its lifetime, limits the size of files. Writing more fails as on a full disk.
+/// Limits the size of files while this object exists. A write beyond the limit fails, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t size) {
@@ -137,8 +137,8 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
   EXPECT_EQ(content(path("old")), "old");
 }
 
-// A large write takes many system calls. A stop request takes effect between any two of these calls. It also takes
-// effect after the last one, until the file is renamed.
+// A large write takes many system calls. A stop request takes effect between any two of these calls. After the last
+// call, a stop request still takes effect until the file is renamed.
 TEST_F(AtomicFileTest, AStopRequestEndsTheWritingAndLeavesNothing) {
   put("old", "old");
   for (const bool after_the_writing : {false, true}) {
@@ -386,7 +386,8 @@ Points parsed(const std::string& file) { return {parse_npy(bytes(file), "test.np
 
 using Rows = std::vector<std::vector<double>>;
 
-/// Checks an element type of a file: the type's name, the resulting type, and six values, which include the extremes.
+/// Parses arrays of six values of one type, including its extremes, in both byte orders, in C and Fortran order, and
+/// with every version of the header. Checks the resulting type and the values.
 template <class Value>
 void check_type(const std::string& code, ElementType expected, std::initializer_list<Value> values) {
   ASSERT_EQ(values.size(), 6u);
@@ -594,7 +595,7 @@ TEST_F(NpyTest, RefusesIntegersThatNoDoubleHolds) {
                   "row 0, column 0: the integer 18446744073709551615 has no exact double");
 }
 
-/// Returns the elements of a tensor, located by its strides, in C order.
+/// Returns the elements of a tensor in C order. Their strides determine where they are.
 std::vector<double> elements_of(const Tensor& tensor) {
   std::vector<double> elements;
   std::int64_t count = 1;
@@ -759,7 +760,7 @@ RC_GTEST_PROP(NpyProperty, DoubleRoundTrip, ()) { write_and_read_back<double>();
 RC_GTEST_PROP(NpyProperty, Int32RoundTrip, ()) { write_and_read_back<std::int32_t>(); }
 RC_GTEST_PROP(NpyProperty, Int64RoundTrip, ()) { write_and_read_back<std::int64_t>(); }
 
-/// Parses a table from memory and from a descriptor. Both ways must give the same table or error.
+/// Parses a table from memory and from a descriptor. Expects the same table or error from both.
 CsvTable table_of(const std::string& text, const CsvOptions& options = {}) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
@@ -813,7 +814,7 @@ TEST_F(CsvTest, Separators) {
   EXPECT_EQ(rows_in(" 1 , 2.5,\t-3e2 \n4,5 ,6\t\n"), expected);
   EXPECT_EQ(rows_in("7\n8\n9"), (Rows{{7}, {8}, {9}}));
   EXPECT_EQ(rows_in("1|2.5|-3e2\n4|5|6\n"), expected);
-  // A separator that occurs only in the names of the first line, and not in the row below, does not separate fields.
+  // A separator that occurs in the names of the first line, but not in the row below, does not separate fields.
   EXPECT_EQ(rows_in("a;x,b,c\n1,2.5,-3e2\n4,5,6\n"), expected);
   EXPECT_EQ(rows_in("\"x,y\"|b, i|c\n1|2.5|-3e2\n4|5|6\n"), expected);
   EXPECT_EQ(rows_in("lat, long\ty\tz\n1\t2.5\t-3e2\n4\t5\t6\n"), expected);
@@ -942,7 +943,7 @@ TEST_F(CsvTest, TheHeaderIsWhatOneSays) {
   EXPECT_EQ(rows_of({counted.values, {}, {}}), (Rows{{3, 4, 5}}));
   EXPECT_EQ(note_of(counted), "");
   EXPECT_EQ(table_of("1.5,N/A,2\n3,4,5\n", yes).column_names, (std::vector{"1.5"s, "N/A"s, "2"s}));
-  // The option --header applies to all tables of a command, so the user may not have meant this table.
+  // The option --header applies to all tables of a command. So a note reports that this table may be an exception.
   EXPECT_EQ(note_of(table_of("1.5\n3\n", yes)),
             "test.csv:1: the first line, '1.5', is made of numbers and read as names of columns, as --header says");
   const CsvTable row = table_of("0,1,2\n3,4,5\n", no);
@@ -1097,7 +1098,7 @@ RC_GTEST_PROP(CsvProperty, ShortestTextReadsBackToTheSameBits, ()) {
               std::bit_cast<std::uint64_t>(expected[row]));
 }
 
-/// The images of the corpus have 5 x 3 pixels. Returns their colour at (x, y); channel 3 is the opacity.
+/// Returns the colour at (x, y) of the corpus's images, which have 5 x 3 pixels. Channel 3 is the opacity.
 int colour(int x, int y, int channel) {
   switch (channel) {
     case 0: return 40 * x + 10 * y;
@@ -1226,7 +1227,7 @@ TEST_F(ImageTest, AStopRequestEndsReadingAndWriting) {
 TEST_F(ImageTest, EveryTruncationIsRefused) {
   for (const std::string file : {"rgb.png", "rgb_interlaced.png", "palette.png", "rgb.jpg", "progressive.jpg"}) {
     const std::string whole = content(std::string(corpus).append("image/").append(file));
-    // A JPEG without its last two bytes lacks no pixel, only the end mark, but the library reports an error.
+    // A JPEG without its last two bytes lacks no pixel but only the end mark. The library still reports an error.
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_THROW(parse_image(bytes(whole.substr(0, size)), file), InputError) << file << " cut to " << size;
   }
@@ -1242,8 +1243,8 @@ TEST_F(ImageTest, DamageIsRefused) {
   }
   expect_contains(message_of<InputError>([] { parse_image(bytes("GIF89a"s), "x.png"); }),
                   "'x.png' is a picture, neither PNG nor JPEG");
-  // The messages state the position. In the first test, it is the end of the file. In the second, it is the end of a
-  // header of 8 + 25 bytes with an incorrect checksum.
+  // Both messages state the position of the error. For the first file, this is the end of the file. For the second
+  // file, it is the end of a header of 8 + 25 bytes whose checksum is incorrect.
   expect_contains(message_of<InputError>([&] { parse_image(bytes(png.substr(0, 60)), "x.png"); }), "(byte 60)");
   std::string head = png;
   head[32] = static_cast<char>(head[32] ^ 4);

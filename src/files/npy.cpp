@@ -85,7 +85,7 @@ class HeaderParser : HeaderCursor {
     while (!accept(')')) {
       if (!result.empty() && !comma) fail(position(), "',' or ')' is expected");
       result.push_back(integer("dimension"));
-      (void)accept_word("L");  // a long integer of Python 2
+      (void)accept_word("L");  // Python 2 appends L to long integers
       comma = accept(',');
     }
     if (result.size() == 1 && !comma) fail(position(), "a tuple is expected, such as (3,)");
@@ -129,7 +129,7 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, boo
   return strides;
 }
 
-/// The header of a file, checked against the file's length.
+/// The header of a file. The constructor checks it against the length of the file.
 template <class Values>
 struct Layout {
   Header header;
@@ -139,15 +139,16 @@ struct Layout {
 
   bool swap() const { return header.descr[0] == '>'; }
 
-  // For arrays of one or two dimensions only.
+  // The functions below are only for arrays of one or two dimensions.
   std::int64_t rows() const { return header.shape[0]; }
   std::int64_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
   std::int64_t row_bytes() const { return columns() * static_cast<std::int64_t>(kind->bytes); }
-  /// Returns true for Fortran order. A single row or column is the same in both orders.
+  /// Returns true if the elements must be transposed into rows. A single row or column has the same order in both
+  /// layouts.
   bool by_columns() const { return header.fortran_order && rows() > 1 && columns() > 1; }
 };
 
-/// The reader to which values of this type belong. Only graphs keep integers, as edge weights.
+/// The reader that supports values of this type. Only the reader of graphs keeps integers, as edge weights.
 template <class Values>
 constexpr Reader reader_of = std::is_same_v<Values, Numbers> ? Reader::graph : Reader::points;
 
@@ -192,7 +193,7 @@ Layout<Values> layout_of(std::span<const std::byte> bytes, std::string_view name
   return {std::move(header), &kind, count, data};
 }
 
-/// Array is NpyArray, NpyNumbers or Tensor.
+/// Array is one of NpyArray, NpyNumbers and Tensor.
 template <class Array>
 Array parse(std::span<const std::byte> bytes, std::string_view name, const std::shared_ptr<const void>& owner,
             const std::stop_token& stop) {

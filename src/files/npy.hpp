@@ -26,8 +26,8 @@ struct NpyArray {
   std::variant<PointsOf<float>, PointsOf<double>> values;  ///< n x 1 if the shape has one dimension
 };
 
-/// Reads an array. Throws InputError if it is malformed, incomplete, or has integers beyond 2^53 that no double
-/// represents. Throws InterruptedError after a stop request.
+/// Reads an array. Throws InputError if the array is malformed or incomplete, or if it has integers beyond 2^53 that no
+/// double represents. Throws InterruptedError after a stop request.
 NpyArray read_npy(const std::string& path, const std::stop_token& stop = {});
 
 /// Parses a file in memory, which `owner` keeps alive. `name` appears in messages.
@@ -36,7 +36,8 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view name,
 
 Points to_points(NpyArray&& array);
 
-/// Reads arrays of up to 64 dimensions, like read_npy() and parse_npy(). Also views arrays in Fortran order in place.
+/// Reads arrays of up to 64 dimensions, like read_npy() and parse_npy(). Returns views of arrays in C order and of
+/// arrays in Fortran order.
 Tensor read_npy_tensor(const std::string& path, const std::stop_token& stop = {});
 Tensor parse_npy_tensor(std::span<const std::byte> bytes, std::string_view name,
                         const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
@@ -49,15 +50,15 @@ struct NpyNumbers {
   std::variant<PointsOf<std::int32_t>, PointsOf<std::int64_t>, PointsOf<float>, PointsOf<double>> values;
 };
 
-/// Reads an array like read_npy() and parse_npy(). Throws InputError for u8 values beyond int64.
+/// Reads an array like read_npy() and parse_npy(), but keeps integers. Throws InputError for u8 values beyond int64.
 NpyNumbers read_npy_numbers(const std::string& path, const std::stop_token& stop = {});
 NpyNumbers parse_npy_numbers(std::span<const std::byte> bytes, std::string_view name,
                              const std::shared_ptr<const void>& owner = {}, const std::stop_token& stop = {});
 
 bool looks_like_npy(std::span<const std::byte> bytes);
 
-/// Writes version 1.0 in C order and native byte order, with the header padded to a multiple of 64 bytes. T is float,
-/// double, std::int32_t or std::int64_t, possibly const.
+/// Writes a file of format version 1.0, in C order and native byte order. The header is padded to a multiple of 64
+/// bytes. T is float, double, std::int32_t or std::int64_t, possibly const.
 template <class T>
 void write_npy(core::AtomicFile& file, MatrixView<T> matrix);
 template <class T>
@@ -71,7 +72,7 @@ template <class T>
 void write_npy(core::AtomicFile& file, std::span<const std::int64_t> shape, const T* elements);
 template <class T>
 std::uint64_t npy_size(std::span<const std::int64_t> shape);
-/// Writes the header of a rows x columns matrix. The caller then writes the elements, in any number of pieces.
+/// Writes the header of a rows x columns matrix. After that, the caller writes the elements, in any number of pieces.
 template <class T>
 void write_npy_header(core::AtomicFile& file, std::int64_t rows, std::int64_t columns);
 
@@ -79,8 +80,8 @@ struct NpyColumn {
   std::string_view name;
   std::variant<std::span<const double>, std::span<const std::uint64_t>> values;
 };
-/// Writes a structured array with one element per row, in which the columns' values are interleaved. NumPy can index
-/// such an array by column name.
+/// Writes a structured array. Each element is a row of the table, so the values of the columns are interleaved. NumPy
+/// can index such an array by the name of a column.
 void write_npy_table(core::AtomicFile& file, std::span<const NpyColumn> columns);
 
 }  // namespace gradus::files

@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view ending = ".npz";
 constexpr std::string_view array_ending = ".npy";
 
-// Signatures of records, and the sizes of the records.
+// The signatures and sizes of the archive's records.
 constexpr std::uint32_t local_header = 0x04034b50;
 constexpr std::size_t local_size = 30;
 constexpr std::uint32_t directory_entry = 0x02014b50;
@@ -36,7 +36,7 @@ constexpr std::size_t locator_size = 20;
 constexpr std::uint32_t directory_end_64 = 0x06064b50;
 constexpr std::size_t end_size_64 = 56;
 
-constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number is stored in another field, with 64 bits
+constexpr std::uint64_t none_32 = 0xffffffffu;  ///< the number is in another field, which has 64 bits
 
 struct Entry {
   std::string_view name;
@@ -83,7 +83,7 @@ class Archive {
     return {reinterpret_cast<const char*>(bytes_.data()) + at, length};
   }
 
-  /// Finds the end record. Only a comment, whose length is part of the record, may follow the record.
+  /// Finds the end record. Only a comment may follow the record. The record contains the length of this comment.
   std::uint64_t find_end() const {
     constexpr std::size_t longest_comment = 0xffff;
     if (bytes_.size() < end_size) refuse("the ZIP archive ends within its first 22 bytes");
@@ -118,7 +118,7 @@ class Archive {
     for (std::uint64_t entry = 0; entry < count; ++entry) at = read_entry(at, stop);
   }
 
-  /// Reads an entry and returns the position of the next one.
+  /// Reads an entry of the directory and returns the position of the next entry.
   std::uint64_t read_entry(std::uint64_t at, std::uint64_t stop) {
     if (stop - at < entry_size || number(at, 4) != directory_entry) refuse("the ZIP archive's directory is damaged");
     const std::uint64_t name_size = number(at + 28, 2);
@@ -141,7 +141,7 @@ class Archive {
     return at + entry_size + name_size + extra_size + comment_size;
   }
 
-  /// Reads the numbers of an entry that do not fit in 32 bits. An extra field of the entry contains them in order.
+  /// Reads those numbers of an entry that need 64 bits. An extra field of the entry contains them, in a fixed order.
   void read_large_sizes(Entry& entry, std::uint64_t at, std::uint64_t stop) const {
     while (stop - at >= 4) {
       const std::uint64_t kind = number(at, 2);
@@ -181,7 +181,7 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes, std::string_view nam
   return checksum;
 }
 
-/// Decompresses all data into `into`. Returns true if the decompressed data has exactly the size of `into`.
+/// Decompresses `packed` into `into`. Returns true if the decompressed data fills `into` exactly.
 bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, std::string_view name,
                  const std::stop_token& stop) {
   z_stream stream{};
@@ -192,7 +192,7 @@ bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, s
     z_stream* stream;
     ~Ending() { ::inflateEnd(stream); }
   } at_end{&stream};
-  std::byte beyond{};  // room for one byte too many, to detect excess data
+  std::byte beyond{};  // space for one more byte, to detect excess data
   std::size_t read = 0;
   std::size_t written = 0;
   for (int status = Z_OK; status != Z_STREAM_END;) {
@@ -214,7 +214,7 @@ bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> into, s
   return read == packed.size() && written == into.size();
 }
 
-/// Returns true for the arrays of a matrix written by scipy.sparse.save_npz.
+/// Returns true if the arrays are a matrix written by scipy.sparse.save_npz.
 bool are_a_sparse_matrix(const std::vector<Entry>& arrays) {
   return std::ranges::all_of(std::initializer_list<std::string_view>{"format", "shape", "data"},
                              [&](auto name) { return std::ranges::find(arrays, name, &Entry::name) != arrays.end(); });

@@ -1,8 +1,8 @@
 // Reads NumPy's .npz: a ZIP archive (ZIP64 too) of .npy files, stored or deflated.
 //
 // This reader accepts archives of any program: it follows their directory and ignores unknown parts. It needs zlib.
-// core/npz.hpp has a separate reader, which needs no zlib. That reader accepts only archives that the library has
-// written, and compares all of their bytes, so that no damage to a checkpoint goes unnoticed.
+// core/npz.hpp has another reader, which needs no zlib. It accepts only archives that the library has written. It
+// checks all bytes of an archive, so that it detects any damage to a checkpoint.
 #pragma once
 
 #include <cstddef>

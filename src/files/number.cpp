@@ -26,8 +26,8 @@ bool equal_but_for_case(std::string_view text, std::string_view lower) {
 
 namespace {
 
-/// Parses a number that std::from_chars reports as out of range. Unlike std::from_chars, the C library distinguishes
-/// overflow and underflow.
+/// Parses a number that std::from_chars reports as out of range. The C library is used, because it distinguishes
+/// overflow from underflow.
 double value_out_of_range(const char* begin, const char* end) {
   static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
   return ::strtod_l(std::string(begin, end).c_str(), nullptr, c_locale);
@@ -35,31 +35,8 @@ double value_out_of_range(const char* begin, const char* end) {
 
 __extension__ using UInt128 = unsigned __int128;
 
-static_assert(std::endian::native == std::endian::little, "the first of eight digits must be the lowest byte");
-
-/// Compares eight characters with digits. The high half of each byte of the result is zero for leading digits and
-/// nonzero for the first other character.
-std::uint64_t differences_from_digits(std::uint64_t eight) {
-  constexpr std::uint64_t high = 0xf0f0f0f0f0f0f0f0u;
-  constexpr std::uint64_t zeros = 0x3030303030303030u;
-  // The second term excludes the characters from ':' to '?', which have the same high half as digits. Only non-digits
-  // produce carries.
-  return ((eight & high) ^ zeros) | (((eight + 0x0606060606060606u) & high) ^ zeros);
-}
-
-/// Returns the number of leading digits among eight characters.
-int leading_digits(std::uint64_t eight) { return std::countr_zero(differences_from_digits(eight)) / 8; }
-
 constexpr std::array<std::uint64_t, 8> whole_powers_of_ten = {1,      10,      100,       1'000,
                                                               10'000, 100'000, 1'000'000, 10'000'000};
-
-/// Returns the number with these eight digits. Combines the digits to pairs, the pairs to groups of four digits, and
-/// the two groups to the number.
-std::uint64_t value_of(std::uint64_t eight) {
-  eight = (eight & 0x0f0f0f0f0f0f0f0fu) * (1 + (10u << 8)) >> 8;
-  eight = (eight & 0x00ff00ff00ff00ffu) * (1 + (100u << 16)) >> 16;
-  return (eight & 0x0000ffff0000ffffu) * (1 + (std::uint64_t{10000} << 32)) >> 32;
-}
 
 /// An approximation of 10^-n by mantissa * 2^exponent. 10^-n is at least this number and less than (mantissa + 1) *
 /// 2^exponent; for n = 0, 10^-n is equal to this number. The highest bit of the mantissa is set.
@@ -70,7 +47,8 @@ struct NegativePower {
 
 constexpr int most_decimals = 27;
 
-/// Computes the power by long division of a power of two, such that the first bit of the quotient is set.
+/// Computes 10^-decimals: divides a power of two by 5^decimals in long division. The power of two is chosen so that the
+/// first bit of the quotient is 1.
 constexpr NegativePower negative_power_of_ten(int decimals) {
   UInt128 five = 1;
   for (int step = 0; step < decimals; ++step) five *= 5;
@@ -98,9 +76,9 @@ constexpr auto negative_powers_of_ten = [] {
 bool nearest_double(std::uint64_t number, int decimals, double& value) {
   const NegativePower& power = negative_powers_of_ten[static_cast<std::size_t>(decimals)];
   const int shift = std::countl_zero(number);
-  // `high` is the product of the shifted number and the mantissa, rounded down to units of 2^64. The exact value
-  // exceeds the unrounded product by less than one such unit. If `high` is one unit below a tie, the exact value may
-  // therefore be below the tie, equal to it or above it.
+  // `high` is the product of the shifted number and the mantissa, divided by 2^64 and rounded down. The exact value
+  // exceeds the product by less than 2^64. If `high` is one less than a tie, the exact value may therefore be below the
+  // tie, equal to it or above it.
   const auto high = static_cast<std::uint64_t>(static_cast<UInt128>(number << shift) * power.mantissa >> 64);
   const int dropped = high >> 63 != 0 ? 11 : 10;
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
@@ -128,8 +106,8 @@ constexpr auto exact_powers_of_ten = [] {
   return powers;
 }();
 
-/// Parses, without a loop, a number that has neither sign nor exponent and ends within seven characters. Most numbers
-/// in tables with few decimals have this form. Returns the end of the number, or nullptr for any other number.
+/// Parses a number without a loop. The number must have no sign and no exponent, and end within seven characters. Most
+/// numbers in tables with few decimals have this form. Returns the end of the number, or nullptr for any other number.
 const char* short_number(const char* at, const char* end, double& value) {
   std::uint64_t eight = 0;
   if (end - at < std::ptrdiff_t{sizeof eight}) return nullptr;
@@ -145,13 +123,13 @@ const char* short_number(const char* at, const char* end, double& value) {
     length = digits + 1;
   }
   if (digits == 0 || length == 8 || at[length] == 'e' || at[length] == 'E') return nullptr;
-  const std::uint64_t number = value_of(eight << (64 - 8 * digits));
+  const std::uint64_t number = value_of_digits(eight << (64 - 8 * digits));
   value = static_cast<double>(number) / exact_powers_of_ten[static_cast<std::size_t>(digits - whole)];  // rounded once
   return at + length;
 }
 
-/// Parses a number of at most 19 digits without exponent, which is the common case. Returns its end, or nullptr for any
-/// other number.
+/// Handles the common case: parses a number of at most 19 digits without an exponent. Returns the end of the number, or
+/// nullptr for any other number.
 const char* everyday_number(const char* begin, const char* end, double& value) {
   const bool negative = *begin == '-';
   const char* at = begin + (negative ? 1 : 0);
@@ -177,11 +155,12 @@ const char* everyday_number(const char* begin, const char* end, double& value) {
       std::memcpy(&eight, at, sizeof eight);
       if (const int count = leading_digits(eight); count < 8) {
         if (count == 0) break;
-        number = number * whole_powers_of_ten[static_cast<std::size_t>(count)] + value_of(eight << (64 - 8 * count));
+        number =
+            number * whole_powers_of_ten[static_cast<std::size_t>(count)] + value_of_digits(eight << (64 - 8 * count));
         at += count;
         break;
       }
-      number = number * 100'000'000 + value_of(eight);
+      number = number * 100'000'000 + value_of_digits(eight);
     }
     append_digits();
     decimals = at - point - 1;
@@ -226,7 +205,8 @@ const char* parse_foreign_number(const char* begin, const char* end, double& val
   const auto is_group = [&](const char* mark) {
     return end - mark >= 4 && *mark == format.group && digits_end(mark + 1) == mark + 4;
   };
-  // A number has no groups if more than three digits or a leading 0 precede the first separator: "1234,567", "0,567".
+  // The number has no groups if more than three digits, or a leading 0, precede the first separator: "1234,567",
+  // "0,567".
   if (format.group != 0 && at != first && at - first <= 3 && *first != '0')
     for (; is_group(at); at += 4) text.append(at + 1, at + 4);
   if (at != end && format.point != 0 && *at == format.point) {

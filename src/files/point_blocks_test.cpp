@@ -1,4 +1,4 @@
-// Tests of reading points block by block: the same values, names and errors as from the whole file.
+// Tests of reading points block by block. The blocks must have the same values, names and errors as the whole file.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class PointBlocksTest : public tests::FolderTest {
   }
 };
 
-/// The values of all rows, as the blocks deliver them.
+/// The values of all rows, collected from the blocks.
 struct Read {
   std::vector<double> values;
   std::int64_t blocks = 0;
@@ -117,7 +117,7 @@ TEST_F(PointBlocksTest, DeliverChosenColumns) {
   PointBlocks blocks(path, options);
   EXPECT_EQ(blocks.head().columns(), 2);
   EXPECT_EQ(read_blocks(blocks, 7, ElementType::f32).values, read_whole(path, options));
-  // The six columns of a row are converted before two of them are copied.
+  // All six columns of a row are converted first. Then two of them are copied.
   EXPECT_EQ(blocks.rows_in(3200, ElementType::f32, 0), 100);
   EXPECT_EQ(PointBlocks(path, {}).rows_in(3200, ElementType::f32, 8), 100);
   EXPECT_EQ(PointBlocks(path, {}).rows_in(1, ElementType::f64, 8), 1);
@@ -174,6 +174,24 @@ TEST_F(PointBlocksTest, RefuseAFileThatChanges) {
       });
       expect_contains(message, says);
       expect_contains(message, "p.npy");
+    }
+}
+
+TEST_F(PointBlocksTest, KnowsWhatIsMapped) {
+  ReadOptions as_file;
+  ReadOptions as_f32;
+  as_f32.type = ElementType::f32;
+  ReadOptions some_columns;
+  some_columns.columns.taken = ColumnList("--columns", "1");
+  int number = 0;
+  for (const auto& [type, bytes] : {std::pair{"<f4", 4}, {">f4", 4}, {"<f8", 8}, {"<i2", 2}, {"<i8", 8}, {"|u1", 1}})
+    for (const ReadOptions& options : {as_file, as_f32, some_columns}) {
+      const std::string path =
+          rows("p" + std::to_string(number++) + ".npy", 5, 3, type, static_cast<std::size_t>(bytes));
+      const Points points = read_rows(path, 1, 3, options);
+      const MappedFile* const file = points.visit([](auto view) { return mapped_file_at(view.data()); });
+      EXPECT_EQ(shape_in_rows(path, options)->is_mapped, file != nullptr) << type << ", file " << number;
+      if (file != nullptr) EXPECT_EQ(file->path(), path);
     }
 }
 

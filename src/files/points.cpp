@@ -15,7 +15,7 @@
 
 namespace gradus::files {
 
-// The formats, in the order in which names and contents are tested and in which texts list the formats. The CMake files
+// The formats. Names and contents are tested in this order, and texts list the formats in this order. The CMake files
 // of the fuzzers read this list.
 // clang-format off
 #define GRADUS_POINTS_FORMATS \
@@ -74,13 +74,13 @@ const PointsFormat& format_of(const std::string& path) {
                    readable(Reader::points));
 }
 
-/// Rows in a mapped file.
+/// The rows of a mapped file.
 struct MappedRows {
   std::shared_ptr<const MappedFile> file;
   RowsInFile rows;
 };
 
-/// Returns nothing if the rows of the file depend on each other.
+/// Returns the rows of the file, or nothing if a row cannot be read without other rows.
 std::optional<MappedRows> rows_of(const std::string& path, const std::stop_token& stop) {
   const PointsFormat& format = format_of(path);
   if (format.rows_in == nullptr) return std::nullopt;
@@ -96,7 +96,7 @@ Points points_of(const MappedRows& mapped, std::int64_t first, std::int64_t last
   return mapped.rows.read(first, last, path, mapped.file, stop);
 }
 
-/// Returns the array in a stream, or nothing if the stream more likely holds text.
+/// Returns the array in a stream, or nothing if the stream seems to hold text.
 std::optional<ArrayBytes> array_in(TextInput& input, const std::stop_token& stop) {
   const auto beginning = std::as_bytes(std::span(input.beginning()));
   for (const PointsFormat* const format : formats) {
@@ -107,7 +107,7 @@ std::optional<ArrayBytes> array_in(TextInput& input, const std::stop_token& stop
   return std::nullopt;
 }
 
-/// Selects columns of points that were not read from a text table.
+/// Selects the chosen columns of points from a file that is not a text table.
 template <class T>
 void keep_columns(Points& points, PointsOf<T> from, const ChosenColumns& chosen, std::string_view name,
                   const std::stop_token& stop) {
@@ -205,7 +205,9 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
     if (chosen.id || chosen.weight) return std::nullopt;  // ids and weights need all rows together
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
-  return PointsShape{all->rows.rows, columns, options.type.value_or(all->rows.type())};
+  const ElementType type = options.type.value_or(all->rows.type());
+  const bool is_mapped = all->rows.is_viewed() && type == all->rows.type() && options.columns.empty();
+  return PointsShape{all->rows.rows, columns, type, is_mapped};
 }
 
 Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options) {

@@ -1,4 +1,4 @@
-// The row type of point formats, and the options for reading.
+// The row type for formats of points, and the options for reading points.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct ReadOptions {
   NumberStyle style = {};                     ///< for text tables
   Comment comment = {};                       ///< for text tables
   Missing missing = Missing::error;           ///< for text tables; used by read_points()
-  bool names_matter = true;                   ///< messages report a first line of numbers that may be names
-  ColumnChoice columns = {};                  ///< used by read_points(); selects by number if columns have no names
+  bool names_matter = true;                   ///< if true, a note reports a first line of numbers that may be names
+  ColumnChoice columns = {};                  ///< used by read_points(); selects by number if the columns have no names
   int threads = 1;                            ///< number of threads that parse a text table
   /// Called with notes for the user. A note states file:line and the doubtful decision.
   std::function<void(const std::string&)> note = nullptr;
@@ -40,23 +40,23 @@ struct ArrayBytes {
   std::string name;  ///< name for messages: "a.npz:name"
 };
 
-/// A format of points: a row of the list of formats in points.cpp. The row is defined at the end of the source file of
-/// the format's reader.
+/// A format of points. Each format is a row of the list in points.cpp, and is defined at the end of the source file of
+/// its reader.
 struct PointsFormat {
   Format file;
   bool is_table = false;    ///< true for text whose columns may have names
   bool has_arrays = false;  ///< true if "file:name" is an array of the file; see array_path()
-  /// Recognises the content. Null if the content cannot be distinguished from other text.
+  /// Returns true if the content has this format. Null if the format cannot be distinguished from other text.
   bool (*recognises)(std::span<const std::byte> beginning) = nullptr;
   bool has_any_name = false;  ///< true if the content is recognised under any name
   Points (*read)(const std::string& path, const ReadOptions& options) = nullptr;  ///< null if rows_in suffices
-  /// Finds the rows in the bytes of a file whose rows can be read independently of each other. Checks the header
-  /// against the number of bytes, and throws InputError. Returns nothing if the file stores its values in another
-  /// order. `path` may name an array of the file.
+  /// For formats whose rows can be read independently of each other: finds the rows in the bytes of a file. Checks the
+  /// header against the number of bytes, and throws InputError. Returns nothing if the file stores its values in
+  /// another order. `path` may name an array of the file.
   std::optional<RowsInFile> (*rows_in)(std::span<const std::byte> bytes, const std::string& path,
                                        const std::stop_token& stop) = nullptr;
-  // For arrays only. The first function reads all dimensions unchanged; the second finds the .npy file in the bytes of
-  // a stream.
+  // For formats of arrays. The first function reads an array without changing its dimensions. The second function finds
+  // the .npy file in the bytes of a stream.
   Tensor (*read_tensor)(const std::string& path, const std::stop_token& stop) = nullptr;
   ArrayBytes (*in_stream)(const ArrayBytes& all, const std::stop_token& stop) = nullptr;
 };

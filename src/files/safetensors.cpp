@@ -1,4 +1,4 @@
-// Tensors in the format of Hugging Face: the size of a header (uint64), a header in JSON, and then the elements.
+// Reads the format of Hugging Face for tensors: the size of a header (uint64), a header in JSON, and then the elements.
 // https://huggingface.co/docs/safetensors
 #include <algorithm>
 #include <cstring>
@@ -30,12 +30,12 @@ struct StoredTensor {
   std::string_view name;
   std::string_view dtype;
   std::vector<std::int64_t> shape;
-  std::int64_t begin = 0;  ///< first byte, counted from the end of the header
+  std::int64_t begin = 0;  ///< position of the first byte, counted from the end of the header
   std::int64_t end = 0;
 };
 
 /// Parses the header. Its depth is fixed: an object of tensors, which are objects of strings and lists of integers.
-/// Names keep their escapes, as messages show them.
+/// Escapes in names are not decoded, because messages show names with their escapes.
 class SafetensorsHeader : HeaderCursor {
  public:
   SafetensorsHeader(std::string_view text, std::string_view name)
@@ -57,7 +57,7 @@ class SafetensorsHeader : HeaderCursor {
  private:
   static constexpr std::string_view quote = "\"";
 
-  /// Calls `read` with each key of an object and its position. `read` must consume the value.
+  /// For each member of an object, calls `read` with the key and the key's position. `read` must consume the value.
   template <class Read>
   void for_members(const Read& read) {
     expect('{');
@@ -100,7 +100,7 @@ class SafetensorsHeader : HeaderCursor {
   }
 };
 
-/// Returns the element type, or null if it is not supported.
+/// Returns the tensor's element type, or null if this type is not supported.
 const ElementKind<Reals>* kind_of(const StoredTensor& tensor) {
   constexpr std::pair<std::string_view, std::string_view> types[] = {
       {"F64", "f8"}, {"F32", "f4"}, {"F16", "f2"}, {"BF16", "bf16"}, {"I64", "i8"}, {"I32", "i4"}, {"I16", "i2"},
@@ -131,7 +131,7 @@ class SafetensorsFile {
     check_order();
   }
 
-  /// Returns the rows of a tensor, or of the only tensor if the name is empty.
+  /// Returns the rows of the tensor with this name. If the name is empty, returns the rows of the only tensor.
   RowsInFile rows(std::string_view array) const {
     std::vector<std::string_view> names;
     for (const StoredTensor& tensor : tensors_) names.push_back(tensor.name);
@@ -182,7 +182,7 @@ class SafetensorsFile {
                  " after the header, but the file has only " + std::to_string(data_.size()) + " bytes there",
              data_begin_);
     const ElementKind<Reals>* const kind = kind_of(tensor);
-    if (kind == nullptr) return;  // other types of elements matter only if they are read
+    if (kind == nullptr) return;  // a tensor of an unsupported type is an error only when it is read
     auto bytes = static_cast<std::int64_t>(kind->bytes);
     bool overflows = false;
     for (const std::int64_t size : tensor.shape) overflows = __builtin_mul_overflow(bytes, size, &bytes) || overflows;
@@ -194,7 +194,7 @@ class SafetensorsFile {
                                 std::to_string(tensor.end - tensor.begin));
   }
 
-  /// Checks that the tensors fill the data without gaps and overlaps, as the format requires.
+  /// Checks that the tensors fill the data without gaps and overlaps. The format requires this.
   void check_order() const {
     std::vector<std::pair<std::int64_t, std::int64_t>> parts;
     for (const StoredTensor& tensor : tensors_) parts.emplace_back(tensor.begin, tensor.end);

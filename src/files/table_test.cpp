@@ -1,4 +1,5 @@
-// Tests of everyday tables: names and text next to numbers, European notations, and archives of arrays.
+// Tests of everyday tables, which may have names, text next to numbers, or European notations. Also tests archives of
+// arrays.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -54,7 +55,7 @@ std::string refusal(const std::function<void()>& action) {
 #define EXPECT_CONTAINS(text, part) EXPECT_PRED2(contains, text, part)
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Returns the options of the command line, without a choice of columns.
+/// Returns the same options as the command line if the user chooses no columns.
 CsvOptions offered() {
   CsvOptions options;
   options.columns.offers_columns = options.columns.offers_id = true;
@@ -111,7 +112,7 @@ TEST(Columns, ByNameNumberAndRange) {
   for (const auto& [list, expected] : std::vector<std::pair<std::string, Numbers>>{
            {"y", {1}},
            {"1", {0}},
-           {"3", {2}},  // the name '3', not the column with number 3
+           {"3", {2}},  // selects the column with the name '3', not the third column
            {"4", {3}},
            {"5,1,2", {4, 0, 1}},
            {"2-4", {1, 2, 3}},
@@ -157,11 +158,11 @@ TEST(Columns, OfATable) {
   CsvOptions both = taking("1,2");
   both.columns.id = ColumnList("--id-column", "petal");
   EXPECT_CONTAINS(refusal(iris, both), "column 2 ('petal') cannot both be a coordinate");
-  // Fields of columns that are left out may contain anything, such as unbalanced quotes or newlines.
+  // Columns that are left out may contain anything, including unbalanced quotes and newlines.
   const std::string odd = "x,note\n1,\"a, \"\"b\"\"\nc\"\n2,5\" pipe\n3,\n4,\"\"\n5,N/A\r\n6,#7\n";
   EXPECT_EQ(rows_of(odd, dropping("note")), (Rows{{1}, {2}, {3}, {4}, {5}, {6}}));
   EXPECT_EQ(names_of(table_of(odd, named_by("note"))), (Strings{"a, \"b\"\nc", "5\" pipe", "", "", "N/A", "#7"}));
-  // Newlines within quotes count as lines.
+  // A newline within quotes begins a new line of the file.
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\nb\"\ny,c\n", dropping("note")), "t.csv:4:1: 'y' is not a number");
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\n2,b\n", dropping("note")), "t.csv:2:2: the field '\"a' has no");
   EXPECT_CONTAINS(refusal("x,note\n1,\"a\"b\n", dropping("note")), "t.csv:2:2: text follows the closing quote");
@@ -172,7 +173,7 @@ TEST(Columns, WithoutAHeader) {
   EXPECT_EQ(rows_of("5.1,setosa\n4,b\n", dropping("2")), (Rows{{5.1}, {4}}));
   EXPECT_EQ(rows_of("setosa,5.1,2\nsetosa,4,3\n", taking("2-")), (Rows{{5.1, 2}, {4, 3}}));
   EXPECT_EQ(rows_of("s0,5.1,2\ns1,4,3\n", named_by("1")), (Rows{{5.1, 2}, {4, 3}}));
-  EXPECT_EQ(rows_of("x,y\n5,4\n", taking("2")), (Rows{{4}}));  // a first line of words is a header
+  EXPECT_EQ(rows_of("x,y\n5,4\n", taking("2")), (Rows{{4}}));  // the first line has words, so it is a header
   // The request names a column, so the first line must contain names.
   EXPECT_EQ(rows_of("id,2019\n5,4\n", taking("2019")), (Rows{{4}}));
   EXPECT_EQ(refusal("2019,2020,2021\n5,4,3\n", taking("2019")),
@@ -202,7 +203,7 @@ TEST(Columns, TextIsRefusedWithItsNamesAndTheWayOut) {
   EXPECT_CONTAINS(refusal("x,gr\xc3\xb6\xc3\x9f\x65\n1,klein\n", offered()), "column 'gr\xc3\xb6\xc3\x9f\x65' is text");
   EXPECT_CONTAINS(refusal("x,day\n1,2020-01-31\n", offered()), "column 'day' is text");
   EXPECT_CONTAINS(refusal(iris, taking("2-3")), "column 'species' is text; take it out of --columns");
-  // A number in another notation counts as a number, not as text.
+  // A number in another notation counts as a number and not as text.
   EXPECT_EQ(
       refusal("a,b\n1,5%\n", offered()),
       "t.csv:2:2: '5%' is not a number: a sign of currency or unit is no part of a number; take it out of the column; "
@@ -211,7 +212,7 @@ TEST(Columns, TextIsRefusedWithItsNamesAndTheWayOut) {
                           "5\n",
                           offered()),
                   "its minus is the sign U+2212; write a hyphen (-)");
-  // A command without options for columns recommends none.
+  // If a command has no options for columns, its messages recommend none.
   EXPECT_EQ(refusal(iris, {}), "t.csv:2:3: 'setosa' is not a number");
 }
 
@@ -219,8 +220,8 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
   const Strings names{"", "1", "2", "9", "3-4", "1", "7"};
   const auto find = [&](const std::string& list) { return ColumnList("--columns", list).find(names, 7, "t.csv"); };
   using Numbers = std::vector<std::size_t>;
-  EXPECT_EQ(find("7"), (Numbers{6}));  // the column with number 7 also has the name 7
-  EXPECT_EQ(find("9"), (Numbers{3}));  // the column with the name 9, which is not the number of a column
+  EXPECT_EQ(find("7"), (Numbers{6}));  // selects the seventh column, which also has the name 7
+  EXPECT_EQ(find("9"), (Numbers{3}));  // selects the column with the name 9; there is no ninth column
   EXPECT_EQ(find("\"\",\"2\",2-2"), (Numbers{0, 2, 1}));
   EXPECT_EQ(find("\"3-4\""), (Numbers{4}));
   EXPECT_EQ(
@@ -229,7 +230,8 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
       "the name, or --columns 2-2 for the number");
   EXPECT_CONTAINS(refusal([&] { find("1"); }), "or --columns 1-1 for the number");
   EXPECT_CONTAINS(refusal([&] { find("3-4"); }), "'3-4' is the name of column 5, and also a range of numbers");
-  // The item that messages recommend always selects the right column, whatever the names of the other columns are.
+  // Messages recommend an item for each column. The item must select this column, whatever the names of the other
+  // columns are.
   const std::vector<Strings> all{names,         {"x", "y"},    {"2", "1"},      {"a b", "1"},
                                  {"it's", "1"}, {"", "", "1"}, {"x", "x", "2"}, {"say \"hi\"", "1,2"}};
   for (const Strings& some : all)
@@ -244,7 +246,7 @@ TEST(Columns, ANumberThatIsTheNameOfAnotherColumnIsAmbiguous) {
 }
 
 TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
-  // The whole first line decides whether it is a header, whichever columns are chosen.
+  // All columns of the first line determine whether it is a header, even columns that are not chosen.
   const std::string spectra = "name,400.3,402.7,405.2\nAda,0.1,0.2,0.3\nBob,0.2,0.3,0.4\n";
   const Rows expected{{0.1, 0.2, 0.3}, {0.2, 0.3, 0.4}};
   EXPECT_EQ(rows_of(spectra, named_by("name")), expected);
@@ -254,7 +256,7 @@ TEST(Columns, AreChosenWhenTheHeaderIsKnown) {
     EXPECT_EQ(table.column_names, (Strings{"400.3", "402.7", "405.2"}));
     EXPECT_CONTAINS(table.notes.at(0), "t.csv:1: the first line, 'name,400.3,402.7,405.2', is read as names");
   }
-  // pandas and R write this header above an index.
+  // pandas and R write such a header above an index.
   for (const std::string first : {",0,1,2", "\"\",\"1940\",\"1945\",\"1951\""}) {
     const CsvTable table = table_of(first + "\n7,0.1,0.2,0.3\n8,0.2,0.3,0.4\n", named_by("1-1"));
     EXPECT_EQ(rows_of(table.values.view), expected) << first;
@@ -303,7 +305,7 @@ TEST(Rows, ThatBeginWithAHashDoNotVanish) {
   EXPECT_EQ(rows_of("% a,b\n1,2\n%3,4\n5,6\n", percent), (Rows{{1, 2}, {5, 6}}));
   EXPECT_CONTAINS(refusal("1,2\n#3,4\n", percent), "t.csv:2:1: '#3' is not a number");
   EXPECT_EQ(refusal("x,y\n#10,1,2\nBob,1,2\n", named_by("1")), "t.csv:2:1: " + doubt);
-  // A line with # is a comment if it has words, or if its number of fields differs from the number in the rows.
+  // A line with # is a comment if it has words, or if it has another number of fields than the rows.
   for (const std::string comment : {"# more", "#", "#1,2,3", "# a, b, c"})
     EXPECT_EQ(rows_of("x,y\n" + comment + "\n1,2\n" + comment + "\n3,4\n", offered()), (Rows{{1, 2}, {3, 4}}))
         << comment;
@@ -370,7 +372,7 @@ TEST(Rows, ThatLackNumbersAreToldTogetherOrLeftOut) {
   EXPECT_EQ(rows_of("NA,1\n2,3\n", drop), (Rows{{2, 3}}));
   EXPECT_CONTAINS(refusal("x,y\nNA,1\n", drop),
                   "1 of 1 row lacks a number (column 'x'); column 'x' has no number at all");
-  // Messages recommend only changes that leave some data.
+  // Messages recommend a change only if it leaves some data.
   EXPECT_CONTAINS(refusal("x,y\nNA,NA\n", drop), "1 of 1 row lacks a number (columns 'x' and 'y'); fill them in");
   EXPECT_EQ(refusal("a,b\nx,y\nz,y\n", offered()),
             "t.csv:2:1: 'x' is not a number: columns 'a' and 'b' are text, and no coordinate is left without them");
@@ -487,7 +489,7 @@ TEST(Headers, OfOneColumnMayHoldSeparators) {
   EXPECT_EQ(rows_of("sepal length\n5,1\n4,9\n", written(Decimal::comma)), (Rows{{5.1}, {4.9}}));
   EXPECT_CONTAINS(refusal("Made by hand\n5,1\n4,9\n", offered()), "t.csv:2:1: '5,1' is not a number");
   EXPECT_EQ(rows_of("10 m\n5\n6\n", yes), (Rows{{5}, {6}}));
-  // If other rows have separators, the row has too few fields.
+  // Some rows have a separator, so the row without a separator lacks a field.
   EXPECT_CONTAINS(refusal("x,y\n3\n4,5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
   EXPECT_CONTAINS(refusal("x y\n3\n4 5\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
   EXPECT_CONTAINS(refusal("1 2\n3\n4\n", offered()), "t.csv:2:2: 1 field, but line 1 has 2");
@@ -501,7 +503,7 @@ TEST(Headers, NumbersUnlikeTheRowsAreNoted) {
     });
   };
   for (const std::string text : {
-           "0\n5.1\n4.9\n4.7\n",  // an integer above numbers with decimals
+           "0\n5.1\n4.9\n4.7\n",  // the first line has an integer, and the rows below it have decimals
            "3,1\n0.5,2.5\n0.25,1.5\n",
            "10,100,1000,10000\n5,7,2,1\n4,8,2,9\n",
            "1,2,5,10\n7,3,9,1\n8,2,4,6\n",  // the numbers of the first line ascend
@@ -618,7 +620,7 @@ TEST(Numbers, GroupsOfDigits) {
             (Rows{{1234.5, 2}, {12, 1000}}));
   EXPECT_EQ(rows_of("a,b\n1'234.5,2\n", written(Decimal::automatic, '\'')), (Rows{{1234.5, 2}}));
   EXPECT_EQ(rows_of("a;b\n1 234,5 ; 2\n", written(Decimal::comma, ' ')), (Rows{{1234.5, 2}}));
-  // In this table, commas separate fields, not groups of digits.
+  // In this table, commas separate fields and not groups of digits.
   EXPECT_EQ(rows_of("1,234\n5,678\n", written(Decimal::automatic, ',')), (Rows{{1, 234}, {5, 678}}));
   for (const std::string number : {"1,23", "1234,567", "12,3456", "0,123", ",123", "1,234,56", "1,,234", "1.5,000"})
     EXPECT_CONTAINS(refusal("a;b\n2;" + number + "\n", written(Decimal::automatic, ',')),
@@ -702,10 +704,10 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
                                  "12345678/",
                                  "1.2345678:"})
     check(text);
-  // The parser of short numbers also loads the text that follows them. Tests every length and every position of the
-  // point.
+  // The parser of short numbers also loads the text after a number. The loop tests every length of a number and every
+  // position of the point.
   for (std::size_t length = 0; length <= 10; ++length)
-    for (std::size_t point = 0; point <= length + 1; ++point)  // with point == length + 1, the number has no point
+    for (std::size_t point = 0; point <= length + 1; ++point)  // if point == length + 1, the number has no point
       for (const char* const follower :
            {"", ",", "\n", "e", "e5", "E-3", "ex", ":", "/", ".", "-", "\x80", "\xff", " "})
         for (const char* const rest : {"", "7", "12.5,x\n4"}) {
@@ -716,7 +718,7 @@ TEST(Numbers, PlainOnesAreTheNearestDoubles) {
           check("-" + digits + follower + rest);
         }
   for (int trial = 0; trial < 200000; ++trial) {
-    // Tests digits with and without a point, and midpoints of neighbouring doubles.
+    // Tests random digits with and without a point, and midpoints of neighbouring doubles.
     std::string digits = std::to_string(random() >> random() % 64);
     if (random() % 4 != 0) digits.insert(random() % (digits.size() + 1), ".");
     check((random() % 2 == 0 ? "-" : "") + digits);
@@ -828,8 +830,8 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
           Points{.values = parse_npy(found.bytes, found.name, found.owner).values, .picture = {}, .column_names = {}});
     };
     ASSERT_EQ(rows_in(whole), ramp);
-    // A truncated archive must be rejected. An archive with a changed byte must be rejected, or the byte must be unused
-    // (a time or an attribute), so that the array is correct.
+    // A truncated archive must be rejected. An archive with a changed byte must be rejected too, unless this byte is
+    // unused (a time or an attribute). In that case, the array must be correct.
     for (std::size_t length = 0; length < whole.size(); ++length)
       EXPECT_NE(refusal([&] { rows_in(whole.substr(0, length)); }), "accepted") << name << length;
     EXPECT_NE(refusal([&] { rows_in(whole + "x"); }), "accepted");
@@ -842,7 +844,7 @@ TEST_F(TableFile, ADamagedArchiveIsRefused) {
       }
     }
   }
-  // A size that is impossible for the compressed bytes must not cause an allocation.
+  // An entry's size may be impossible for its compressed bytes. Such a size must not cause an allocation.
   std::string large = content(corpus + "npz/deflated.npz");
   const std::size_t entry = large.find("PK\x01\x02");
   ASSERT_NE(entry, std::string::npos);

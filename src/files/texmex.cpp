@@ -1,5 +1,5 @@
-// Vectors as TEXMEX distributes them: each row is its number of columns, an int32, followed by its elements.
-// http://corpus-texmex.irisa.fr
+// Reads vectors in the format of TEXMEX. A row begins with its number of columns, an int32, and continues with its
+// elements. http://corpus-texmex.irisa.fr
 #include <cstring>
 #include <string>
 
@@ -15,7 +15,7 @@ namespace gradus::files {
 namespace {
 
 constexpr std::int64_t length_bytes = sizeof(std::int32_t);
-constexpr std::int64_t rows_between_polls = 4096;  // the rows may have to be read from a disk
+constexpr std::int64_t rows_between_polls = 4096;  // small, because the rows may come from a disk
 
 std::int32_t length_at(const std::byte* row) {
   std::int32_t length;
@@ -23,7 +23,8 @@ std::int32_t length_at(const std::byte* row) {
   return length;
 }
 
-/// Throws InputError about the row that begins at this byte of the file. `value` is the row's number of columns.
+/// Throws InputError about a row. `byte` is the position of the row in the file, and `value` is the number of columns
+/// that the row states.
 [[noreturn]] void refuse_row(std::string_view name, std::int64_t row, std::int64_t byte, std::int32_t value,
                              const std::string& what) {
   ErrorFields fields = fields_at_byte(name, static_cast<std::size_t>(byte));
@@ -67,7 +68,7 @@ std::optional<RowsInFile> texmex_rows(std::span<const std::byte> bytes, const st
   all.data = bytes.subspan(static_cast<std::size_t>(length_bytes));
   const std::int64_t rest = size % all.row_bytes;
   if (rest == 0) return all;
-  // The last row is incomplete, or some row has another length.
+  // The last row is incomplete, or some row differs in length.
   check_lengths(all, 0, all.rows + (rest >= length_bytes ? 1 : 0), path, stop);
   refuse_row(path, all.rows, all.rows * all.row_bytes, length,
              "takes " + std::to_string(all.row_bytes) + " bytes for " + std::to_string(length) +

@@ -19,16 +19,17 @@ namespace gradus::files {
 
 namespace {
 
-/// Number of bytes of text in memory between two polls of the stop request, and between two progress reports.
+/// A text in memory is consumed in pieces of this size. Between two pieces, the stop request is polled and the progress
+/// is reported.
 constexpr std::size_t bytes_of_a_piece = std::size_t{8} << 20;
 constexpr std::size_t bytes_of_a_buffer = std::size_t{1} << 20;
 constexpr std::size_t bytes_of_a_beginning = std::size_t{1} << 16;
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // UTF-8
-/// Limits the length of lines, because a little compressed data can expand to an endless line.
+/// The maximum length of a line. There is a maximum because a small compressed file can expand to an endless line.
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 
-/// Returns when a read will not block. Polls the stop request, because the input may never come and a signal may not
-/// interrupt this thread.
+/// Waits until a read would not block. Polls the stop request, because the input may never arrive, and a signal may
+/// interrupt another thread instead of this one.
 void wait_for_input(int descriptor, std::string_view name, const std::stop_token& stop) {
   constexpr int patience_milliseconds = 50;
   if (descriptor < 0) return;  // the read will report the error
@@ -96,8 +97,8 @@ class Unpacking {
     return got > 0;
   }
 
-  /// Handles the bytes that follow the end of a gzip member: the next member, or zeros up to the end of the file. Zeros
-  /// result from padding for tapes.
+  /// Handles the bytes after the end of a gzip member. They are the next member, or zeros up to the end of the file.
+  /// Tapes pad files with such zeros.
   void next_member() {
     if (padded_ || *stream_.next_in == 0) {
       padded_ = true;
@@ -147,7 +148,8 @@ TextInput::TextInput(const std::string& path, std::stop_token stop, ReadProgress
   if (path == "-") {
     start(read_descriptor(STDIN_FILENO, name_, stop_));
   } else if (is_stream(path)) {
-    // O_NONBLOCK: otherwise, opening a pipe would block until there is a writer, without responding to a stop request.
+    // O_NONBLOCK is necessary because open() would otherwise wait until the pipe has a writer, and would not respond to
+    // a stop request.
     pipe_ = std::make_unique<Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (pipe_->number() < 0)
       throw InputError("cannot read '" + path + "'" + core::reason(errno),
@@ -206,7 +208,7 @@ void TextInput::start(ReadBytes read) {
   skip_mark();
 }
 
-/// Skips the byte-order mark, which would otherwise become part of the first word.
+/// Skips the byte-order mark. Otherwise, it would become a part of the first word.
 void TextInput::skip_mark() {
   fill(byte_order_mark.size());
   if (!std::string_view(buffer_.data(), filled_).starts_with(byte_order_mark)) return;
@@ -257,7 +259,7 @@ void TextInput::feed(const TakeLines& take) {
   if (!read_) return feed_text(take);
   std::size_t enough = bytes_of_a_buffer;
   for (bool last = false; !last;) {
-    // Parses only full buffers. Because of this, a long first line is scanned again only after the buffer has doubled.
+    // Parses only full buffers, so that a long first line is scanned again only after the buffer has doubled.
     fill(enough);
     last = ended_;
     const std::size_t taken = take({buffer_.data(), filled_}, last);
@@ -295,7 +297,8 @@ std::optional<std::string_view> TextInput::next_line() {
       taken_ = std::min(end + 1, filled_);
       return without_end(line);
     }
-    // Moves the unread bytes to the beginning of the buffer, and reads the rest of the line after them.
+    // Moves the unread bytes to the beginning of the buffer. The rest of the line is then read into the space after
+    // them.
     filled_ -= taken_;
     std::memmove(buffer_.data(), buffer_.data() + taken_, filled_);
     taken_ = 0;

@@ -35,7 +35,8 @@ PointsOf<To> converted(MatrixView<const From> from, std::span<const std::int64_t
   return own(std::move(to));
 }
 
-/// Converts values to the other type. `before` is the number of elements that precede these values, for messages.
+/// Converts values to another type. `before` is the number of elements that precede these values in the file, for
+/// messages.
 template <class Values>
 void change_type(Values& values, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                  std::string_view name, const std::stop_token& stop, std::int64_t before = 0) {

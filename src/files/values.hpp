@@ -37,13 +37,13 @@ PointsOf<T> own(Matrix<T>&& matrix) {
   return {owner->view(), owner};
 }
 
-/// Returns points whose rows follow each other without gaps. Copies the rows only if there are gaps.
+/// Returns points whose rows are contiguous. Copies the rows only if there are gaps between them.
 template <class T>
 PointsOf<T> without_gaps(PointsOf<T> points) {
   return points.view.contiguous() ? points : own(Matrix<T>::copy_of(points.view));
 }
 
-/// One value per row, for example weights, and the owner of their memory.
+/// One value per row, for example a weight, and the owner of the memory of all values.
 template <class T>
 struct VectorOf {
   VectorView<const T> view;
@@ -84,42 +84,43 @@ struct Points {
   }
 };
 
-/// Numbers in any number of dimensions. The position of the element with the indices i is the sum of i[d] * strides[d].
+/// Numbers in any number of dimensions. The element with the indices i is at the position that is the sum of all i[d] *
+/// strides[d].
 struct Tensor {
-  std::vector<std::int64_t> shape;                         ///< empty for a single number
-  std::vector<std::int64_t> strides;                       ///< in elements; 0 if there are no elements
-  std::variant<PointsOf<float>, PointsOf<double>> values;  ///< an n x 1 matrix of all elements in memory order
-  std::uint64_t own_bytes = 0;                             ///< bytes allocated in addition to the file
+  std::vector<std::int64_t> shape;    ///< empty for a single number
+  std::vector<std::int64_t> strides;  ///< counted in elements, not bytes; 0 if there are no elements
+  std::variant<PointsOf<float>, PointsOf<double>> values;  ///< all elements in memory order, as an n x 1 matrix
+  std::uint64_t own_bytes = 0;                             ///< number of bytes allocated in addition to the file
 
   ElementType type() const { return values.index() == 0 ? ElementType::f32 : ElementType::f64; }
   std::int64_t elements() const {
     return std::visit([](const auto& all) { return all.view.rows(); }, values);
   }
-  /// Returns the number of bytes that are allocated, in addition to the file, if the values are converted to the type
-  /// `wanted`.
+  /// Returns how many bytes will be allocated in addition to the file after a conversion to the type `wanted`.
   std::uint64_t bytes_as(ElementType wanted) const {
     const std::uint64_t each = wanted == ElementType::f32 ? sizeof(float) : sizeof(double);
     return own_bytes + (wanted == type() ? 0 : static_cast<std::uint64_t>(elements()) * each);
   }
 };
 
-/// Converts points to `type` if necessary. Messages contain `name` and the number of a row. The first row has the
-/// number `first_row`.
+/// Converts points to `type` if necessary. Messages contain `name` and the number of a row. `first_row` is the number
+/// of the first row.
 Points convert(Points points, ElementType type, std::string_view name, const std::stop_token& stop = {},
                std::int64_t first_row = 0);
 
 Tensor convert(Tensor tensor, ElementType type, std::string_view name, const std::stop_token& stop = {});
 
-/// If rows were left out and the rows have no names, names the remaining rows by their numbers in the file. `rows` is
-/// the number of remaining rows in all files.
+/// If rows were left out and the points have no row names, names the remaining rows by their numbers in the file.
+/// `rows` is the number of remaining rows in all files together.
 void name_rows_left(Points& points, std::int64_t rows);
 
-/// Converts the weights that were read together with the points to T. `name` appears in messages.
+/// Converts the weights that were read with the points to T. `name` appears in messages.
 template <class T>
 VectorOf<T> weights_as(const Points& points, const std::string& name);
 
-/// Selects the values of the remaining rows from `values`, which has one value per row of the file. Returns `values`
-/// unchanged if no row was left out. Throws InputError, which names `path`, if the number of values does not match.
+/// Returns the values of the rows that remain. `values` has one value for each row of the file, including the rows left
+/// out. If no row was left out, returns `values` unchanged. Throws InputError, which names `path`, if the number of
+/// values does not match.
 template <class T>
 VectorOf<T> of_rows_left(VectorOf<T> values, std::span<const std::int64_t> dropped, std::int64_t left,
                          const std::string& path);

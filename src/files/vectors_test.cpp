@@ -1,4 +1,4 @@
-// Tests of files of vectors: .fvecs, .fbin and their relatives, and safetensors. Every test loops over all formats and
+// Tests of files of vectors: .fvecs, .fbin and related formats, and safetensors. The tests loop over all formats and
 // element types.
 #include <gtest/gtest.h>
 
@@ -45,13 +45,13 @@ std::string number(double value) {
   return little(static_cast<T>(value));
 }
 
-/// A format with an element type.
+/// A format of files with one of its element types.
 struct Kind {
   std::string ending;
   std::string type;  ///< dtype of safetensors
   std::string (*encode)(double);
   ElementType read_as;
-  double most;  ///< the greatest value in the samples
+  double most;  ///< the greatest value of the samples
 };
 
 constexpr ElementType f32 = ElementType::f32;
@@ -127,7 +127,7 @@ Rows rows_in(const Points& points) {
 
 class Vectors : public tests::FolderTest {
  protected:
-  /// Calls `test` for each format and element type, with the path of a file.
+  /// Writes a file in each format and with each element type, and calls `test` with its path.
   void for_each_kind(std::size_t rows, std::size_t columns,
                      const std::function<void(const Kind&, const std::string&, const Rows&)>& test) {
     for (const Kind& kind : kinds) {
@@ -137,7 +137,7 @@ class Vectors : public tests::FolderTest {
     }
   }
 
-  /// Expects that the content is refused with a message that names the file, and a remedy.
+  /// Expects an error whose message contains `expected`, the name of the file and a remedy.
   void expect_refused(const Kind& kind, const std::string& content, const std::string& expected) {
     SCOPED_TRACE(kind.ending + " " + kind.type + ": " + expected);
     const std::string path = put("bad" + kind.ending, content);
@@ -153,7 +153,7 @@ class Vectors : public tests::FolderTest {
       } catch (const InputError& error) {
         expect_contains(error.what(), expected);
         expect_contains(error.what(), "'" + path);
-        expect_contains(error.what(), "; ");  // the remedy
+        expect_contains(error.what(), "; ");  // a remedy follows the semicolon
         EXPECT_EQ(error.fields().file, path);
       }
     }
@@ -203,7 +203,7 @@ TEST_F(Vectors, AreViewedInPlaceIfTheTypeAllows) {
   for_each_kind(4, 3, [&](const Kind& kind, const std::string& path, const Rows&) {
     const Points points = read_points(path);
     const bool in_file = kind.ending == ".fvecs" || kind.ending == ".fbin" || kind.type == "F32" || kind.type == "F64";
-    // A file that is changed after the reading shows through a view, and not through a copy.
+    // If the file changes after reading, a view shows the change and a copy does not.
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(-static_cast<std::streamoff>(element_bytes(kind)), std::ios::end);
     file << kind.encode(1) << std::flush;
@@ -301,7 +301,7 @@ TEST_F(Vectors, BadRowsAreNamed) {
       EXPECT_EQ(error.fields().byte, static_cast<std::int64_t>(2 * row_bytes));
       EXPECT_EQ(error.fields().value, "2");
     }
-    // A rank reads only its rows, and finds the fault if it is there.
+    // A rank reads only its own rows. So it finds the fault only if the fault is in these rows.
     const std::string path = put("bad" + kind.ending, counted(2, 2));
     EXPECT_EQ(read_rows(path, 3, 2).rows(), 2);
     EXPECT_THROW(read_rows(path, 2, 1), InputError);
@@ -425,8 +425,8 @@ TEST_F(Vectors, OtherContentIsRecognised) {
     expect_contains(message_of<InputError>([&] { read_points(put(name, safetensors)); }), "is a safetensors file");
 }
 
-/// Expects that the file is refused, or that its points have a size that the file can hold, and reads every element.
-/// Returns true if the file is refused.
+/// Expects that the file is refused, or that it can contain as many points as it states. Reads every element. Returns
+/// true if the file is refused.
 bool refused_or_sound(const Kind& kind, const std::string& path, std::size_t file_bytes) {
   try {
     const PointsShape shape = shape_in_rows(path).value();
@@ -458,7 +458,7 @@ TEST_F(Vectors, MutationsAndTruncations) {
     int refused = 0;
     for (int turn = 0; turn < 50; ++turn) {
       std::string changed = whole;
-      // Half of the changes are in the first bytes, where the sizes are.
+      // Half of the changes affect the first bytes, which contain the sizes.
       const std::size_t place = random() % (turn % 2 == 0 ? std::min<std::size_t>(whole.size(), 96) : whole.size());
       changed[place] = static_cast<char>(random());
       SCOPED_TRACE("seed " + std::to_string(seed) + ", turn " + std::to_string(turn));
@@ -489,7 +489,8 @@ TEST_F(Vectors, AStopRequestEndsTheReading) {
   std::stop_source stop;
   stop.request_stop();
   for_each_kind(4, 3, [&](const Kind&, const std::string& path, const Rows&) {
-    // A view in place needs no time, but the conversion to both types does in at least one direction.
+    // If the values already have the requested type, they are viewed in place, and reading is not interrupted. This can
+    // be so for only one of the two types.
     int stopped = 0;
     for (const ElementType type : {f32, f64}) try {
         read_points(path, {.type = type, .stop = stop.get_token()});

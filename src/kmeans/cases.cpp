@@ -21,7 +21,7 @@ Matrix<double> uniform(std::int64_t n, std::int64_t d, std::uint64_t seed, doubl
   return points;
 }
 
-// Points with small integer coordinates. Many points have exactly the same distance from several centroids.
+// Returns points with small integer coordinates. Many of them are equally far from several centroids.
 Matrix<double> lattice(std::int64_t n, std::int64_t d, std::int64_t side, std::uint64_t seed) {
   Matrix<double> points = uniform(n, d, seed, 0, static_cast<double>(side));
   for (std::int64_t index = 0; index < n * d; ++index) points.data()[index] = std::floor(points.data()[index]);
@@ -49,7 +49,8 @@ Case sized(std::int64_t n, std::int64_t d, std::int64_t k) {
           [=](std::uint64_t seed) { return plain(uniform(n, d, seed), k); }};
 }
 
-/// One column with the given values. `first` contains the numbers of the rows that are the initial centroids.
+/// Returns a case of one column with the given values. `first` contains the numbers of the rows that are the initial
+/// centroids.
 CaseData column(const std::vector<double>& values, const std::vector<std::int64_t>& first) {
   CaseData data =
       plain(Matrix<double>(static_cast<std::int64_t>(values.size()), 1), static_cast<std::int64_t>(first.size()), 20);
@@ -59,7 +60,7 @@ CaseData column(const std::vector<double>& values, const std::vector<std::int64_
   return data;
 }
 
-/// Adds a case in which the sums on a grid, or the squares, can lose significant digits.
+/// Adds a case in which sums on a grid, or squares, can lose significant digits.
 void add_extreme(std::vector<Case>& list, const std::string& name, const std::function<CaseData(std::uint64_t)>& make) {
   list.push_back({"extreme_" + name, [make](std::uint64_t seed) {
                     CaseData data = make(seed);
@@ -120,8 +121,8 @@ void add_extreme_scales(std::vector<Case>& list) {
     data.float_scale = 1e110;
     return data;
   });
-  // Column 0 is constant. The differences in the other columns are so small that a scale factor that enlarges them to 1
-  // makes column 0 overflow. kmeans_test has this case for doubles.
+  // Column 0 is constant. In the other columns, the differences are so small that a factor that scales them to 1 makes
+  // column 0 overflow. kmeans_test has this case for doubles.
   add_extreme(list, "floats_beside_a_constant_column", [](auto seed) {
     CaseData data = plain(uniform(300, 3, seed, -1e-42, 1e-42), 90);
     for (std::int64_t row = 0; row < 300; ++row) data.points(row, 0) = 1e37;
@@ -158,8 +159,8 @@ void add_extreme_directions(std::vector<Case>& list) {
     return data;
   });
   add_extreme(list, "cosine_of_a_centroid_beside_its_point", [](auto) {
-    // The mean of one unit row already has unit length. Scaling it to unit length again moves it by one ulp, out of the
-    // bounding box of points and centroids.
+    // The mean of one unit row already has unit length. If it is scaled to unit length again, it moves by one ulp and
+    // leaves the bounding box of points and centroids.
     CaseData data = plain(Matrix<double>(2, 2), 1);
     const double rows[] = {-1, 1, -1, 1};
     std::copy_n(rows, 4, data.points.data());
@@ -177,8 +178,8 @@ void add_extreme_directions(std::vector<Case>& list) {
 
 // Centroids near the origin, and points at growing distances from it. The farthest points are so far away that their
 // distances to different centroids differ only by rounding. If the far points have no weight, they do not move the
-// centroids. The fit then takes several iterations, so filters that use results of earlier iterations process the far
-// points too.
+// centroids. The fit then takes several iterations, so the far points also test filters that use results of earlier
+// iterations.
 CaseData with_far_points(std::uint64_t seed, std::int64_t d, std::int64_t clusters, bool weightless) {
   constexpr std::int64_t n = 600;
   const std::int64_t near = weightless ? n / 2 : clusters;
@@ -224,7 +225,7 @@ void add_extreme_far_points(std::vector<Case>& list) {
 
 // Adds cases whose values differ by one ulp, or whose squares underflow.
 void add_extreme_close_values(std::vector<Case>& list) {
-  // All centroids have nearly the same direction, because their coordinates differ by only a few ulps.
+  // The centroids have nearly the same direction. Their coordinates differ by only a few ulps.
   add_extreme(list, "cosine_of_close_centroids", [](auto seed) {
     CaseData data = plain(uniform(300, 20, seed, -1, 1), 9, 1);
     for (std::int64_t row = 0; row < 9; ++row)
@@ -240,9 +241,9 @@ void add_extreme_close_values(std::vector<Case>& list) {
     return data;
   });
   // The coordinates are multiples of a small step. In double, the squares of differences of up to 45 steps underflow.
-  // In float, the step is the smallest number. A filter that scales to 1 must not overflow. It also must not
-  // distinguish distances that are equal in the canonical chain. All centroids except the first are on one side of the
-  // middle of the points.
+  // In float, the step is the smallest number. If a filter scales the coordinates to 1, it must not overflow. No filter
+  // may distinguish distances that are equal in the canonical chain. All centroids except the first are on one side of
+  // the middle of the points.
   add_extreme(list, "steps_of_the_least_numbers", [](auto) {
     std::vector<double> values;
     for (int step = 0; step < 100; ++step) values.push_back(std::ldexp(step, -543));
@@ -253,8 +254,8 @@ void add_extreme_close_values(std::vector<Case>& list) {
     data.float_scale = 0x1p394;
     return data;
   });
-  // Some means of few points are exactly halfway between two numbers of the type, so sums on a grid cannot decide their
-  // rounding.
+  // Some means of few points are exactly halfway between two numbers of the type, so sums on a grid cannot determine
+  // how these means round.
   for (const std::int64_t d : {2, 40})
     add_extreme(list, d == 2 ? "means_in_the_middle" : "means_in_the_middle_many_columns", [d](auto seed) {
       CaseData data = plain(blobs(400, d, 100, 1e-3, seed), 100);
@@ -282,7 +283,7 @@ void add_many_clusters(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  // The numbers of clusters and dimensions are near the widths of panels. A panel has 16, 32 or 64 clusters and 2, 4, 8
+  // The numbers of clusters and dimensions are near the sizes of panels. A panel has 16, 32 or 64 clusters and 2, 4, 8
   // or 16 dimensions.
   add("65x17", [](auto seed) { return plain(uniform(300, 17, seed), 65); });
   add("129x33", [](auto seed) { return plain(uniform(350, 33, seed), 129); });
@@ -309,15 +310,15 @@ void add_many_clusters(std::vector<Case>& list) {
     for (std::int64_t row = 0; row < 500; ++row) data.points(row, 7) *= 1e6;
     return data;
   });
-  // One outlier is a coordinate of an initial centroid. The other is a coordinate of a point that remains far from its
-  // centroid.
+  // One outlier is a coordinate of an initial centroid. The second outlier is a coordinate of a point that remains far
+  // from its centroid.
   add("outlier_value", [](auto seed) {
     CaseData data = plain(uniform(500, 24, seed), 80);
     data.points(5, 3) = 1e9;
     data.points(300, 4) = -1e5;
     return data;
   });
-  add("two_scales", [](auto seed) {  // half of the centroids fit into one quantization step
+  add("two_scales", [](auto seed) {  // one quantization step contains half of the centroids
     CaseData data = plain(uniform(600, 20, seed), 70, 30);
     for (std::int64_t row = 0; row < 600; row += 2)
       for (std::int64_t dim = 0; dim < 20; ++dim) data.points(row, dim) *= 1e-4;
@@ -340,7 +341,7 @@ void add_many_clusters(std::vector<Case>& list) {
   });
 }
 
-/// Returns n rows that repeat the rows of `different`.
+/// Returns n rows. They repeat the rows of `different` in turn.
 Matrix<double> repeated(const Matrix<double>& different, std::int64_t n) {
   Matrix<double> points(n, different.columns());
   for (std::int64_t row = 0; row < n; ++row)
@@ -356,7 +357,7 @@ void add_fewer_points(std::vector<Case>& list) {
                       return data;
                     }});
   };
-  // In textbook arithmetic, the mean of equal values may differ from these values.
+  // With textbook arithmetic, the mean of equal values may differ from these values.
   const auto rounded = [](CaseData data) {
     data.well_conditioned = false;
     return data;
@@ -373,8 +374,8 @@ void add_fewer_points(std::vector<Case>& list) {
     return data;
   });
   add("two_of_five_far_away", [](auto) {
-    // Two of the initial centroids are points without weight. For every point with weight, another centroid is nearer
-    // than these two.
+    // Two of the initial centroids are points without weight. Each point with weight is nearer to another initial
+    // centroid.
     CaseData data = column({0, 10, 500, -300, 3}, {2, 0, 3, 1});
     data.weights = {2, 1, 0, 0, 0};
     return data;
@@ -413,7 +414,7 @@ void add_fewer_points(std::vector<Case>& list) {
     return data;
   });
   add("until_convergence", [=](auto seed) {
-    // The initial centroids have only two positions. Relocations find the other positions one by one.
+    // The initial centroids have only two different positions. Relocations find the remaining positions one by one.
     CaseData data = rounded(plain(repeated(uniform(12, 2, seed), 600), 20, 300));
     for (std::int64_t cluster = 0; cluster < 20; ++cluster) data.first_rows.push_back(cluster % 2);
     return data;
@@ -508,11 +509,12 @@ void add_values(std::vector<Case>& list) {
     });
 }
 
-// Adds difficult cases for the grid of cells in simd_grid.
+// Adds difficult cases for the grid of simd_grid.
 void add_grids(std::vector<Case>& list) {
   for (const std::int64_t d : {1, 2, 3})
     add_case(list, "on_cell_edges_d" + std::to_string(d), [d](auto seed) {
-      // Coordinates are integers from 0 to 64, so that many points and cluster borders are exactly on cell edges.
+      // Coordinates are integers from 0 to 64. Many points, and many borders between clusters, are exactly on edges of
+      // cells.
       CaseData data = plain(lattice(5000, d, 64, seed), 16);
       for (std::int64_t dim = 0; dim < d; ++dim) {
         data.points(0, dim) = 0;
@@ -522,8 +524,8 @@ void add_grids(std::vector<Case>& list) {
       return data;
     });
   add_case(list, "few_cells_of_a_fine_grid", [](auto seed) {
-    // The points have few different integer coordinates, and each point occurs many times, like the colours of a
-    // picture.
+    // Like the colours of a picture, the points have few different integer coordinates, and each point occurs many
+    // times.
     CaseData data = plain(lattice(20000, 3, 9, seed), 40);
     for (std::int64_t row = 0; row < 20000; ++row) data.points(row, 2) = data.points(row, 0) + 3 * data.points(row, 1);
     data.well_conditioned = false;
@@ -570,7 +572,7 @@ void add_grids(std::vector<Case>& list) {
   });
 }
 
-// Adds cases for stopping rules and padded rows.
+// Adds cases for stopping rules and for rows with padding.
 void add_layouts(std::vector<Case>& list) {
   add_case(list, "padded_rows_few_dimensions", [](auto seed) {
     CaseData data = plain(uniform(2901, 2, seed), 6);
@@ -601,7 +603,7 @@ void add_layouts(std::vector<Case>& list) {
 
 std::vector<Case> make_cases() {
   std::vector<Case> list;
-  // Sizes below, at and above every tile size, with one and many dimensions, and with k = 1 and k = n.
+  // Adds sizes below, at and above every tile size, with one and with many dimensions, and with k = 1 and k = n.
   list.push_back(sized(1, 1, 1));
   list.push_back(sized(2, 3, 2));
   list.push_back(sized(17, 1, 17));
@@ -665,7 +667,7 @@ std::string wrong_sizes(const KMeansResult<T>& result, const KMeansResult<T>& tr
   return "";
 }
 
-/// Checks properties that every result must have. Returns "" or a description of the defect.
+/// Checks properties that the result of every variant must have. Returns "" or a description of the defect.
 template <class T>
 std::string broken_invariant(const KMeansResult<T>& result) {
   std::vector<std::int64_t> counts(result.counts.size());
@@ -678,8 +680,7 @@ std::string broken_invariant(const KMeansResult<T>& result) {
   return counts == result.counts ? "" : "the counts do not match the labels";
 }
 
-/// Returns the magnitude to which rounding errors of an inertia are relative: the squared extent of the data times the
-/// sum of the weights.
+/// Returns the scale of an inertia's rounding errors: the squared extent of the data times the sum of the weights.
 template <class T>
 double inertia_scale(const Problem<T>& problem) {
   double scale = 0;
@@ -714,7 +715,7 @@ std::string different_bits(const KMeansResult<T>& result, const KMeansResult<T>&
     return "the history holds " + std::to_string(result.history.size()) + " iterations";
   if (result.stop_reason != truth.stop_reason || result.converged != truth.converged)
     return "it stopped for another reason";
-  // The inertias in the history are computed from sums, so they may differ from the oracle's by rounding.
+  // The history's inertias are computed from sums, so they may differ from the oracle's inertias by rounding.
   const double rounding = 1e-13 * inertia_scale(problem) + 1e-300;
   for (std::size_t step = 0; step < truth.history.size(); ++step) {
     const KMeansIteration& is = result.history[step];

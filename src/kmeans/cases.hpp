@@ -1,5 +1,5 @@
-// Small problems, each with one difficult property. Every variant is compared with the oracle on these problems.
-// kmeans_test, `gradus verify` and the benchmark harness (before it measures times) make this comparison.
+// Small problems, each with one difficult property. Every variant is compared with the oracle on these problems: by
+// kmeans_test, by `gradus verify`, and by the benchmark harness before it measures times.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,14 @@ struct CaseData : KMeansOptions {
 
   Matrix<double> points;
   std::vector<double> weights;
-  /// Factors that scale the float version of cases whose points or weights exceed the range of float.
+  /// For the float version: the factor that brings points or weights into the range of float.
   double float_scale = 1;
   double float_weight_scale = 1;
   std::vector<std::int64_t> first_rows;  ///< the rows that are the initial centroids; if empty, the first k rows
-  std::int64_t padding = 0;              ///< number of elements between rows
+  std::int64_t padding = 0;              ///< number of unused elements between two rows
 
-  /// True if textbook arithmetic should agree with the oracle, because neither ties nor cancellation affect the result.
+  /// True if textbook arithmetic should agree with the oracle. This requires that neither ties nor cancellation affect
+  /// the result.
   bool well_conditioned = true;
 };
 
@@ -35,15 +36,15 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-/// Makes the options accept coinciding points, so that a test need not count the different points.
+/// Makes the options accept coinciding points, so that a test need not count how many points are different.
 void accept_coinciding_points(KMeansOptions& options);
 
 /// Checks a result against its contract. Returns "" if the result is correct, otherwise a description of the defect.
 ///
 /// If a point is on the border of two clusters, textbook rounding and the oracle sometimes assign it to different
 /// clusters. This also changes the centroids. Therefore the contract `within` promises only two things for all data:
-/// the inertia is as good as the oracle's, and labels and counts match each other. For `well_conditioned` data, it also
-/// promises centroids near the oracle's.
+/// the inertia is as good as the oracle's inertia, and the counts match the labels. For `well_conditioned` data, it
+/// also promises that the centroids are near the oracle's centroids.
 template <class T>
 std::string compare(const KMeansResult<T>& result, const KMeansResult<T>& truth, const Problem<T>& problem,
                     const core::Contract& contract, bool well_conditioned);
@@ -60,7 +61,7 @@ class PreparedCase {
   const KMeansOptions& options() const { return options_; }
   const KMeansMemory<T>& memory() const { return memory_; }
   const KMeansResult<T>& truth() const;
-  /// Returns true if the contract promises anything about a variant's result for this case.
+  /// Returns true if the contract promises anything about the result of this case.
   bool promises(const core::Contract& contract) const {
     return contract != core::Contract::within || well_conditioned_;
   }
@@ -74,7 +75,7 @@ class PreparedCase {
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:
-  Buffer<T> points_;  ///< rows, possibly padded
+  Buffer<T> points_;  ///< the rows, with padding if the case has any
   Buffer<T> weights_;
   Matrix<T> first_;
   KMeansOptions options_;
@@ -87,7 +88,7 @@ class PreparedCase {
   bool well_conditioned_ = true;
 };
 
-/// Makes the cases of this problem available to loops over all problems.
+/// The cases of this problem, in a form for loops over all problems.
 struct Trial : Room {
   using Variant = kmeans_detail::Variant;
   using Case = kmeans_detail::Case;

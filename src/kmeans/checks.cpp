@@ -1,4 +1,4 @@
-// Checks the arguments of the public calls before any other step.
+// Checks the arguments of the public calls. This is the first step of each call.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -38,7 +38,7 @@ void check_against_points(MatrixView<const T> points, const KMeansOptions& optio
                      std::to_string(points.columns()) + " is needed (clusters x columns of the points)");
 }
 
-/// Throws UsageError if the caller has set an option that is valid only for a single fit.
+/// Throws UsageError if the caller has set an option that is allowed only for a single fit.
 void check_only_fit(const KMeansOptions& options, const Execution& execution) {
   const auto refuse = [](const std::string& what) {
     throw UsageError(what + " to one fit, but several numbers of clusters are compared; leave it out");
@@ -78,6 +78,13 @@ void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point,
 
 void check_clusters(const KMeansOptions& options, std::int64_t n) {
   if (options.clusters > n) throw_too_few(options.clusters, n, "point");
+  if (options.init_rows > 0 && options.init_rows < options.clusters)
+    throw UsageError(option("KMeansOptions::init_rows", options.init_rows) + ": the rows are fewer than the " +
+                         std::to_string(options.clusters) + " first centroids to choose from them",
+                     {.code = error_code::too_few_points,
+                      .argument = "init_rows",
+                      .value = std::to_string(options.init_rows),
+                      .allowed = "0, or at least " + std::to_string(options.clusters)});
 }
 
 template <class T>

@@ -1,5 +1,5 @@
-// The option with which a user requests a picture of the task graph. Its value is the name of the file. The variants
-// with a task graph have this option.
+// The variant option with which a user requests a picture of the task graph. The option's value is the name of the
+// file. All variants with a task graph have this option.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Argument checks that the public calls in api/ share. They throw UsageError, or InputError if shapes do not match.
+// Argument checks that several public calls use. They throw UsageError, or InputError if shapes do not match.
 #pragma once
 
 #include "gradus/kmeans.hpp"
@@ -7,26 +7,25 @@
 namespace gradus::kmeans_detail {
 
 void check_options(const KMeansOptions& options);
-/// Checks the number of clusters. `points` is the number of points on all ranks.
+/// Checks the number of clusters. `points` is the total number of points on all ranks.
 void check_clusters(const KMeansOptions& options, std::int64_t points);
-/// Throws InputError because there are more clusters than points. `point` and `which` are the words for the points in
-/// the message.
+/// Throws InputError about more clusters than points. In the message, `point` and `which` are the words for the points.
 [[noreturn]] void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point, const char* which = "",
                                 const ErrorMessage& other_remedy = {});
 
 /// Checks the shape of the points. With several ranks, a rank may hold no rows.
 template <class T>
 void check_points(MatrixView<const T> points, const Execution& execution);
-/// Requires that `labels` has one element per point.
+/// Throws an error unless `labels` has one element per point.
 void check_labels(VectorView<std::int32_t> labels, std::int64_t points);
 
 /// Checks the arguments of a fit without reading points. If `alone` is false, this process may have no points.
 template <class T>
 void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone);
-/// Checks the numbers of clusters to compare. Rejects options that apply to a single fit only.
+/// Checks the numbers of clusters that will be compared. Rejects options that are allowed only for a single fit.
 void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice, const Execution& execution);
-/// Throws UsageError if the caller passes memory for labels. A choice of initial centroids computes no labels.
+/// Throws UsageError if the caller passes memory for labels, because a choice of initial centroids computes no labels.
 template <class T>
 void check_no_labels(const KMeansMemory<T>& memory);
 
@@ -40,7 +39,7 @@ void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points,
 template <class T>
 void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances);
 
-/// Requires a finite mean and a positive finite scale for each column.
+/// Throws an error unless each column has a finite mean and a positive finite scale.
 void check_standardization(const KMeansStandardization& by, std::int64_t columns);
 
 }  // namespace gradus::kmeans_detail

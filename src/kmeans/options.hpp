@@ -12,6 +12,12 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
         {.name = "clusters", .help = "number of clusters", .letter = 'k', .least = 1, .most = 0x7fffffff}),
     option<&KMeansOptions::init>(
         {.name = "init", .help = "first centroids", .calls = "kmeans_initial_centroids kmeans_memory"}),
+    option<&KMeansOptions::init_rows>(
+        {.name = "init_rows",
+         .help = "choose the first centroids from this many rows, drawn at random without replacement; 0: from all",
+         .least = 0,
+         .most = 0x7fffffff,
+         .calls = "kmeans_initial_centroids kmeans_memory"}),
     option<&KMeansOptions::restarts>(
         {.name = "restarts",
          .help = "number of fits, each from its own seed; the one with the least inertia is kept",
@@ -42,7 +48,7 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
          .help = "the measure of nearness: the distance, or the angle between rows, which are scaled to "
                  "unit length (spherical k-means)",
          .calls = "kmeans_initial_centroids kmeans_memory KMeans"}),
-    // Not part of a job's key, because the job's fit receives points that are already standardized.
+    // This option is not part of a job's key, because the job's fit receives points that are already standardized.
     option<&KMeansOptions::standardize>(
         {.name = "standardize",
          .help = "bring every column to mean 0 and variance 1 first; centroids come back in the units of the data",

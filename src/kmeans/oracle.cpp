@@ -86,8 +86,8 @@ class Oracle {
   }
 
   bool update() {
-    // For each point: the cluster to whose mean it contributes. This cluster is the point's label, or the empty cluster
-    // that the point restarts.
+    // For each point: the cluster to whose mean it contributes. This is the point's label or, if the point restarts an
+    // empty cluster, that cluster.
     std::vector<std::int32_t> owner = labels_;
     const std::vector<T> before = centroids_;
     std::vector<std::int32_t> surplus;
@@ -102,7 +102,7 @@ class Oracle {
         });
       const std::vector<std::int64_t> counts = members;
       const auto occupied = k_ - std::count(counts.begin(), counts.end(), 0);
-      // Number of different points that are not yet the centroid of a cluster.
+      // Number of different points at which no centroid is placed yet.
       std::int64_t left = problem_.different_points - occupied;
       std::size_t next = 0;
       for (std::int32_t cluster = 0; cluster < k_; ++cluster) {
@@ -150,8 +150,8 @@ class Oracle {
     return owner != labels_ && centroids_ != before;
   }
 
-  /// Returns a cluster with points: the lowest one whose centroid was at the same position as the centroid of the
-  /// surplus cluster. If there is none, returns the lowest cluster with points.
+  /// Returns the lowest cluster with points whose centroid was at the same position as the surplus cluster's centroid.
+  /// If there is none, returns the lowest cluster with points.
   std::int32_t repeated_by(std::int32_t surplus, const std::vector<T>& before) const {
     std::vector<bool> has_points(at(k_));
     for (std::int64_t point = 0; point < n_; ++point)

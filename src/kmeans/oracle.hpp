@@ -1,5 +1,5 @@
-// The oracle: a fit by the canonical rules, in plain code that shares nothing with the variants. The oracle is neither
-// a variant nor a baseline.
+// The oracle: a fit by the canonical rules, in plain code. It shares no code with the variants, and is neither a
+// variant nor a baseline.
 #pragma once
 
 #include "kmeans/problem.hpp"

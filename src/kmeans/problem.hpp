@@ -22,19 +22,19 @@ class ExactAccumulator;
 
 namespace gradus::kmeans_detail {
 
-// Short names inside this room.
+// Short names for this room.
 using EmptyCluster = KMeansEmptyCluster;
 using Metric = KMeansMetric;
 using StopReason = KMeansStopReason;
 
-/// The sizes that determine the choice of a variant and the estimates of work and memory.
+/// The sizes that determine which variant is chosen and how much work and memory is estimated.
 struct Shape {
   std::int64_t points = 0;
   std::int64_t dimensions = 0;
   std::int64_t clusters = 0;
-  int element_bytes = 4;  ///< 4: float, 8: double
+  int element_bytes = 4;  ///< 4 for float, 8 for double
   bool weighted = false;
-  double first_distances = 0;  ///< distances that are computed per point to choose the initial centroids
+  double first_distances = 0;  ///< number of distances that are computed per point to choose the initial centroids
 
   /// Returns the number of multiply-adds of one assignment without pruning.
   double operations() const {
@@ -50,28 +50,28 @@ struct Shape {
 
 /// Facts about the points that are known before the first iteration. They do not depend on the order of the points.
 ///
-/// A scaled weight is a weight divided by 2^weight_exponent, which makes it less than 1. Scaling is possible because
-/// means depend only on the ratios of weights. Scaling ensures that no product of scaled weights overflows.
+/// A scaled weight is a weight divided by 2^weight_exponent, which makes it less than 1. This is possible because means
+/// depend only on the ratios of the weights. It is useful because no product of scaled weights overflows.
 struct Statistics {
   std::vector<double> lowest;  ///< least value of each column, over points and initial centroids
   std::vector<double> highest;
   std::vector<double> middle;       ///< the middle between `lowest` and `highest`, rounded
-  std::vector<core::Grid> columns;  ///< per column: grid of the values x, and of the products of x and a scaled weight
+  std::vector<core::Grid> columns;  ///< per column: grid of the values x, and of their products with scaled weights
   std::vector<double> to_high;      ///< Grid::to_high of each column, contiguous for vector instructions
   core::Grid weight;                ///< grid of scaled weights
-  int weight_exponent = 0;          ///< 0 if there are no weights
+  int weight_exponent = 0;          ///< exponent of the scale; 0 if there are no weights
   double weight_scale = 1;          ///< 2^-weight_exponent
-  core::TotalGrid inertia;          ///< grid of the squared distances between points in the columns' ranges, and of
-                                    ///< these distances times a scaled weight
+  core::TotalGrid inertia;          ///< grid of squared distances within the ranges of the columns, and of their
+                                    ///< products with a scaled weight
   double coordinate_scale = 1;      ///< a power of two that scales coordinate differences to at most 1
 
   /// `finest_weight` is the exponent of the lowest bit of any scaled weight. `finest` holds the exponent of the lowest
-  /// bit in each column. `finest` is filled together with the ranges or on first use, and all copies of the statistics
-  /// share it.
+  /// bit of any value in each column. It is computed together with the ranges or on first use. All copies of the
+  /// statistics share it.
   int finest_weight = 0;
   std::shared_ptr<std::vector<int>> finest = std::make_shared<std::vector<int>>();
 
-  /// Returns true if it is known that the limbs exactly represent every product of a value of the column and a scaled
+  /// Returns true if the limbs are known to represent exactly every product of a value of the column and a scaled
   /// weight.
   bool is_on_grid(std::int64_t dim) const {
     const auto column = static_cast<std::size_t>(dim);
@@ -87,31 +87,30 @@ class Checkpoints;
 
 template <class T>
 struct Problem {
-  MatrixView<const T> points;             ///< n x d, finite
-  VectorView<const T> weights;            ///< n, or empty; in host memory
-  MatrixView<const T> initial_centroids;  ///< k x d
+  MatrixView<const T> points;             ///< n x d elements, all finite
+  VectorView<const T> weights;            ///< n elements, or empty; in host memory
+  MatrixView<const T> initial_centroids;  ///< k x d elements
   Statistics statistics;
   int max_iterations = 300;
-  double shift_limit = 0;          ///< the fit stops if the squared movement is at most this value; 0: no such limit
-  std::int64_t changed_limit = 0;  ///< the fit stops if at most this many labels changed
+  double shift_limit = 0;          ///< the fit stops if the squared movement is at most this value; 0 sets no limit
+  std::int64_t changed_limit = 0;  ///< the fit stops if the number of changed labels is at most this number
   EmptyCluster empty = EmptyCluster::relocate;
   /// The number of different points of positive weight, if it is less than the number of clusters
-  /// (KMeansFewerDistinct::accept). Otherwise any number that is not less than the number of clusters.
+  /// (KMeansFewerDistinct::accept). Otherwise some number that is at least the number of clusters.
   std::int64_t different_points = std::numeric_limits<std::int64_t>::max();
   Metric metric = Metric::euclidean;
-  /// Provides `points`, wherever they are, and their position among the rows of all ranks. Null if no variant runs the
-  /// problem.
+  /// Provides `points` and their position among the rows of all ranks. Null if no variant runs the problem.
   const PointSource<T>* source = nullptr;
-  std::int32_t* labels_on_gpu = nullptr;  ///< receives the labels if the engine can write them on the GPU; may be null
+  std::int32_t* labels_on_gpu = nullptr;  ///< memory for labels that the engine writes on the GPU; may be null
   std::shared_ptr<ByteRows<T>> bytes;     ///< byte copy of the points, if seeding made one
-  bool may_copy = true;  ///< true if there is enough memory for the copy that RowFacts::copy_bytes measures
-  core::ExactAccumulator* rank_inertia = nullptr;  ///< receives this rank's inertia from finish()
-  Checkpoints<T>* checkpoints = nullptr;    ///< receives the state of the fit; may be null (lloyd/checkpoints.hpp)
+  bool may_copy = true;                   ///< true if memory suffices for the copy that RowFacts::copy_bytes measures
+  core::ExactAccumulator* rank_inertia = nullptr;  ///< finish() stores this rank's inertia here
+  Checkpoints<T>* checkpoints = nullptr;           ///< saves the state of the fit; may be null (lloyd/checkpoints.hpp)
   const FitState<T>* fit_so_far = nullptr;  ///< the state from which the fit resumes; null: start at the beginning
-  std::stop_token stop;                     ///< stop request of the job; core/stop.hpp says how to poll it
+  std::stop_token stop;                     ///< stop request of the job; core/stop.hpp describes how to poll it
 
-  /// Called now and then by the calling thread with the number of points that the last assignment has labelled. May be
-  /// empty.
+  /// The calling thread occasionally calls this function with the number of points that the last assignment has
+  /// labelled. May be empty.
   std::function<void(std::int64_t)> progress;
 
   std::int64_t n() const { return points.rows(); }
@@ -129,7 +128,7 @@ Shape shape_of(const Problem<T>& problem) {
   return {problem.n(), problem.d(), problem.k(), static_cast<int>(sizeof(T)), !problem.weights.empty()};
 }
 
-/// A point to subtract from a sum. Its coordinates are in host memory.
+/// A point that must be subtracted from a sum. Its coordinates are in host memory.
 template <class T>
 struct RemovedPoint {
   const T* row = nullptr;
@@ -137,7 +136,7 @@ struct RemovedPoint {
   double scaled_weight = 1;
 };
 
-/// The interface of this room for core/ladder.hpp. Running a variant performs a whole fit from the problem's initial
+/// The interface of this room for core/ladder.hpp. A run of a variant is a whole fit from the problem's initial
 /// centroids. If a variant supports views of GPU memory, Problem::source provides its points on the GPU.
 struct Room {
   static constexpr std::string_view name = "kmeans";
@@ -149,14 +148,14 @@ struct Room {
   using Result = KMeansResult<T>;
   /// Additional fields of a variant's row in the table.
   struct RowFacts {
-    /// Returns the size in bytes of the variant's copy of the points in host memory, which makes iterations faster.
-    /// Null if the variant makes no such copy.
+    /// Returns the size, in bytes, of a copy of the points in host memory. Some variants make such a copy to make
+    /// iterations faster. Null if the variant makes no copy.
     std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
   };
 };
 using Variant = core::Variant<Room>;
 
-// Functions that the table rows of variants use.
+// Constants and functions for the table rows of variants.
 
 inline constexpr core::Contract exact{core::Contract::same_bits};
 inline constexpr core::Contract textbook{core::Contract::within, 1e-4, "inertia"};
@@ -168,15 +167,15 @@ inline core::Support at_most(std::int64_t most, const char* what, std::int64_t w
 }
 
 core::Rows<Variant> variants();
-/// The table of variants, for code that does not know the types of the problem.
+/// The table of variants, for code that does not use the types of the problem.
 extern const core::Ladder ladder;
 
 /// Returns the variant to use if `Execution::variant` is empty. The result depends only on shape, machine and requested
 /// device. Throws UnsupportedError if a GPU is requested and none can be used.
 const Variant& choose(const Shape& shape, const execution::Machine& machine, Device device = Device::automatic);
 
-/// Estimates the time that a pass of a production variant takes on one core. nanoseconds_of_distances() estimates the
-/// time for the distances of all points to all centroids.
+/// Estimates how long a pass of a production variant takes on one core. nanoseconds_of_distances() estimates how long
+/// it takes to compute the distances from all points to all centroids.
 double nanoseconds_of_a_pass(const Shape& shape);
 double nanoseconds_of_distances(const Shape& shape);
 

@@ -1,4 +1,4 @@
-// kmeans_projection(): projects points on their first two principal components (gradus/kmeans_projection.hpp).
+// kmeans_projection(): projects points onto their first two principal components (gradus/kmeans_projection.hpp).
 #include "gradus/kmeans_projection.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace gradus {
 
 namespace {
 
-/// Returns the row numbers to show, in ascending order. If there are too many rows, returns a sample. The sample is so
-/// small that the components can be computed in about a second.
+/// Returns the numbers of the rows that will be shown, in ascending order. If there are too many rows, returns a
+/// sample, so that the components can be computed in about a second.
 std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, const KMeansProjectionOptions& options) {
   constexpr std::int64_t most_numbers = 4'000'000;
   const std::int64_t most = std::min(std::max(most_numbers / columns, std::int64_t{1000}), options.points);
@@ -44,8 +44,8 @@ double product(const Vector& one, const Vector& other) {
   return sum;
 }
 
-/// Removes the component of `vector` along `direction` (whose length is 1 or 0) and scales the remainder to length 1. A
-/// remainder that is only rounding noise becomes 0.
+/// Removes the component of `vector` along `direction` (whose length is 1 or 0), and scales the rest to length 1. If
+/// the rest is only rounding noise, sets `vector` to 0.
 void orthonormalize(Vector& vector, const Vector& direction, double scale) {
   const double along = product(vector, direction);
   for (std::size_t index = 0; index < vector.size(); ++index) vector[index] -= along * direction[index];
@@ -53,8 +53,8 @@ void orthonormalize(Vector& vector, const Vector& direction, double scale) {
   for (double& value : vector) value = length > 1e-12 * scale ? value / length : 0;
 }
 
-/// Returns a unit vector, found by power iteration: the direction of greatest variance of the centred rows among all
-/// directions orthogonal to `before`.
+/// Returns a unit vector that is orthogonal to `before`. Among these vectors, it is the direction in which the centred
+/// rows have the greatest variance. Uses power iteration.
 Vector component_of(const std::vector<Vector>& rows, const Vector& before, const std::stop_token& stop) {
   constexpr int rounds = 100;
   constexpr double close_enough = 1e-10;
@@ -79,7 +79,7 @@ Vector component_of(const std::vector<Vector>& rows, const Vector& before, const
   return direction;
 }
 
-/// The rows minus their mean, in units of the largest magnitude, so that their squares stay in the range of double.
+/// The rows minus their mean. The unit is the largest magnitude, so that squares stay in the range of double.
 struct Centered {
   double unit = 1;
   std::vector<Vector> rows;

@@ -14,7 +14,7 @@ using core::call_line;
 
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows) {
-  // Rows on a GPU need no text, because the call is rejected before the ranks compare texts.
+  // Rows on a GPU need no text, because the call is rejected before the ranks compare the texts.
   if (!rows.place().is_host()) return "";
   return call_line(what, "rows with the hash " + cpu::hash_text(cpu::hash_of_rows(rows, 0, 1, {})));
 }

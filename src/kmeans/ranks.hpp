@@ -1,6 +1,6 @@
-// Functions that start a public k-means call (see execution/whole_call.hpp): they determine where the job runs and
-// which rows this process has. Ranks that share the rows (Execution::communicator) first check that all ranks have the
-// same options.
+// Functions that start a public k-means call (see execution/whole_call.hpp). They determine where the job runs and
+// which rows this process has. If several ranks share the rows (Execution::communicator), they first check that all
+// ranks have the same options.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the name of the call and its options, one per line, for begin_on_ranks().
+/// Returns the name of the call and its options, one per line. begin_on_ranks() compares this text.
 std::string call_text(const char* call, const KMeansOptions& options);
 template <class T>
 std::string rows_text(const char* what, MatrixView<const T> rows);
@@ -36,7 +36,7 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
                         const std::string& call, const Execution& execution, RunsVariant runs_variant);
 
 /// Returns the place of a job with or without other ranks. In a single process, the job runs where the points are.
-/// `call()` returns the text that the ranks compare; a single process does not call it.
+/// `call()` must return the text that the ranks compare. It is called only if there are several ranks.
 template <class T, class Call>
 JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<const execution::NamedPlace> places,
                       const Call& call, const Execution& execution, RunsVariant runs_variant) {
@@ -45,7 +45,7 @@ JobPlace place_of_job(core::Ranks& ranks, MatrixView<const T> points, std::span<
   return begin_on_ranks(ranks, points, places, call(), execution, runs_variant);
 }
 
-/// Returns this machine with only the rank's share of the GPU memory, for automatic choices.
+/// Returns a description of this machine for automatic choices. It has only this rank's share of the GPU memory.
 execution::Machine machine_of_rank(const Execution& execution);
 
 /// Returns this rank's weights. They are empty if no rank has weights. Throws InputError if some ranks with rows have

@@ -66,15 +66,27 @@ constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shap
 
 namespace {
 
-/// Returns true if every usable GPU has room for the points and for the memory of the variant and of k-means||, with
-/// one eighth to spare. The margin is needed because an automatic choice of the GPU must not cause a job to be refused.
-bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
+/// Returns the GPU memory for the points and for the memory of the variant and of k-means||, in bytes.
+double gpu_bytes(const Variant& variant, const Shape& shape) {
   double needed = shape.bytes() + static_cast<double>(std::max(variant.memory(shape, 1).device,
                                                                gpu_cover_bytes(shape.points, shape.dimensions, true)));
   if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
+  return needed;
+}
+
+/// Returns true if every usable GPU has room for the job with one eighth to spare. The margin is needed because an
+/// automatic choice of the GPU must not cause a job to be refused.
+bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
+  const double needed = gpu_bytes(variant, shape);
   for (const execution::Gpu& gpu : machine.gpus())
     if (gpu.usable && needed > static_cast<double>(execution::plannable_memory(gpu))) return false;
   return true;
+}
+
+/// Returns true if the job cannot fit a GPU even if all its memory is free.
+bool exceeds_gpu(const Variant& variant, const Shape& shape, const execution::Machine& machine) {
+  const execution::Gpu gpu = execution::least_gpu(machine);
+  return gpu.usable && gpu_bytes(variant, shape) > static_cast<double>(std::min(gpu.memory_bytes, gpu.granted_bytes));
 }
 
 /// Returns the best GPU variant for the shape, even if this variant cannot run here.
@@ -87,7 +99,9 @@ const Variant& choose_on_gpu(const Shape& shape, const execution::Machine& machi
   // With more than eight columns, both variants for few columns (cuda_ordered and cuda_small_dim) compute as if there
   // were sixteen columns. In this case, cuda_tensor is faster than both from about a hundred clusters on
   // (docs/decisions/0021).
-  const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128);
+  // cuda_tensor can leave the points in host memory.
+  const bool tiled = !few_columns.supports(shape, machine) || (shape.dimensions > 8 && shape.clusters > 128) ||
+                     exceeds_gpu(few_columns, shape, machine);
   return tiled ? cuda_tensor_rung : few_columns;
 }
 

@@ -47,7 +47,7 @@ class PreparedCase {
   Shape shape() const;
   const Truth& truth() const;
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares the result with the oracle's. Returns "" if it is correct.
+  /// Runs `variant` on the case and compares the result with the oracle's answer. Returns "" if the result is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
 
  private:

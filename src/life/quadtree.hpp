@@ -24,9 +24,10 @@ class LifeTreeBuilder {
   LifeTreeBuilder();
   /// Returns the leaf of 8 x 8 cells, or 0 if none is alive.
   std::uint32_t leaf(std::uint64_t cells);
-  /// Returns the node of these quarters of the same tree, or 0 if all four are empty.
+  /// Returns the node that consists of these quarters, or 0 if all four are empty. The quarters belong to the tree that
+  /// is being built.
   std::uint32_t node(std::int32_t level, const std::array<std::uint32_t, 4>& quarters);
-  /// Like node(), but for quarters for which no node exists yet.
+  /// Makes a node of these quarters. The caller must know that the tree has no such node yet.
   std::uint32_t new_node(std::int32_t level, const std::array<std::uint32_t, 4>& quarters);
   std::size_t size() const { return tree_.nodes.size(); }
   const std::array<std::uint32_t, 4>& quarters_of(std::uint32_t index) const { return tree_.nodes[index].quarters; }
@@ -43,17 +44,17 @@ class LifeTreeBuilder {
   std::size_t taken_ = 0;
 };
 
-/// 8 x 8 cells of the plane, beginning at (8 x, 8 y). Cell (row, column) is bit 8 * row + column.
+/// A square of 64 cells of the plane. Its first cell is at (8 * x, 8 * y). Cell (row, column) is bit 8 * row + column.
 struct LifeBlock {
   std::int64_t x = 0;
   std::int64_t y = 0;
   std::uint64_t cells = 0;
 };
 
-/// Returns the tree of cells anywhere in the plane. Blocks may be in any order, and the same place may occur several
-/// times. |x| and |y| must not exceed 2^60.
+/// Returns the tree of these blocks, which may be anywhere in the plane. Blocks may be in any order, and the same place
+/// may occur several times. |x| and |y| must not exceed 2^60.
 LifeTree life_tree(std::vector<LifeBlock> blocks, const std::stop_token& stop = {});
-/// Returns the tree of a grid whose first cell is at (left, top), both between -2^62 and 2^62.
+/// Returns the tree of a grid whose first cell is at (left, top). `left` and `top` must be between -2^62 and 2^62.
 LifeTree life_tree(const LifeGridView& cells, std::int64_t left, std::int64_t top, const std::stop_token& stop = {});
 
 /// Makes the root the centre of a new root, one level higher.

@@ -1,4 +1,4 @@
-// Conversions of rules and other small values from and to text.
+// Converts rules and other small values to text and back.
 #include <algorithm>
 #include <string>
 
@@ -47,12 +47,12 @@ bool is_made_of(std::string_view text, std::string_view letters) {
   return text.find_first_not_of(letters) == std::string_view::npos;
 }
 
-/// Returns true if the rule consists of lists of numbers, followed by this letter.
+/// Returns true if the rule ends with this letter and only lists of numbers precede the letter.
 bool are_lists_with(std::string_view rule, char letter) {
   return rule.size() > 1 && rule.back() == letter && is_made_of(rule.substr(0, rule.size() - 1), lists);
 }
 
-/// Recognises rules that are given as tables, by the names that other programs use.
+/// Returns true if the text is a name that other programs use for a rule that is given as a table.
 bool is_table(std::string_view rule) {
   constexpr std::string_view within[] = {"history", "super", "margolus", "turmite", "langton", "lifeon"};
   constexpr std::string_view before[] = {"wireworld", "jvn",      "nobili",  "hutton",    "codd",    "banks",
@@ -124,7 +124,7 @@ bool looks_like_name(std::string_view text) {
   refuse(text, "no rule of this name is known; known are " + names + ", and any rule by its lists, as B3/S23");
 }
 
-/// A list of neighbour counts, with the letter before it in lower case, or '\0'.
+/// A list of neighbour counts. If a letter precedes the list, `letter` is that letter in lower case.
 struct List {
   char letter = '\0';
   std::uint16_t bits = 0;
@@ -169,7 +169,7 @@ LifeRule life_rule(std::string_view text) {
                      std::string(example));
   if (first.letter == '\0' && second.letter == '\0' && !has_separator)
     refuse(text, "there is one list only; " + std::string(example));
-  // Without letters, the list of survival comes first. A missing list is empty, as in B234.
+  // If the lists have no letters, the survival list comes first. A missing list is empty, as in B234.
   return first.letter == 'b' || second.letter == 's' ? LifeRule{first.bits, second.bits}
                                                      : LifeRule{second.bits, first.bits};
 }

@@ -18,8 +18,8 @@ class Steps {
 
  private:
   void note_hash();
-  /// Recomputes an earlier generation and compares the present pattern with it, cell by cell. Returns true if they are
-  /// equal.
+  /// Recomputes an earlier generation and compares all its cells with the present pattern. Returns true if there is no
+  /// difference.
   bool is_generation(std::int64_t generation);
 
   const Job& job_;

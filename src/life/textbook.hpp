@@ -29,8 +29,8 @@ class Numbers {
 
   void kill_border_row(std::int64_t y) { std::fill_n(row(y) - 1, stride_, Cell{0}); }
   void kill_border_cells(std::int64_t y) { row(y)[-1] = row(y)[width_] = 0; }
-  /// Two functions for a torus, which copy cells of the opposite side. wrap_row() copies cells to both ends of row y.
-  /// wrap_ends() copies cells to the rows beyond the first and the last row.
+  /// On a torus, wrap_row() copies the cells of the opposite side to both ends of row y. wrap_ends() fills the rows
+  /// beyond the first and the last row in the same way.
   void wrap_row(std::int64_t y) {
     row(y)[-1] = row(y)[width_ - 1];
     row(y)[width_] = row(y)[0];
@@ -79,8 +79,8 @@ void pack_row(const Numbers<Cell>& from, std::int64_t y, const Problem& problem)
   }
 }
 
-/// Returns the number of generations of packed cells that a thread team computes before it ends. These generations
-/// take some milliseconds.
+/// Returns the number of generations that one parallel region computes on packed cells. These generations take some
+/// milliseconds.
 inline std::int64_t generations_of_a_team(const Problem& problem) {
   const double area = static_cast<double>(problem.cells.height) * static_cast<double>(problem.cells.width);
   return std::max<std::int64_t>(static_cast<std::int64_t>(0x1p29 / std::max(area, 4096.0)), 1);

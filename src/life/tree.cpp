@@ -40,15 +40,15 @@ void check_tree(const LifeTree& tree) {
 
 Box box_of(const PlacedTree& placed) {
   const std::optional<LifeBox> box = bounding_box(placed.tree, placed.left, placed.top);
-  constexpr std::int64_t far = std::int64_t{1}
-                               << 29;  // no memory holds a grid with this side, but its size in bytes does not overflow
+  // No memory can hold a grid with this side, but the size of the grid in bytes does not overflow.
+  constexpr std::int64_t far = std::int64_t{1} << 29;
   if (!box) return {-far, far, -far, far};
   return {box->top, box->top + box->height, box->left, box->left + box->width};
 }
 
 namespace {
 
-/// Returns the bounding box of the live cells. Throws the errors of check_rectangle().
+/// Returns the bounding box of the live cells. Throws the same errors as check_rectangle().
 LifeBox rectangle_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution) {
   const std::optional<LifeBox> box = bounding_box(placed.tree, placed.left, placed.top);
   if (!box) throw Error("live cells are farther than 2^62 from each other or from (0, 0); " + std::string(way_out));

@@ -33,8 +33,8 @@ Box box_of(const PlacedTree& placed);
 /// If no memory can hold the smallest grid with all live cells, throws Error with a message that ends with `way_out`.
 void check_rectangle(const PlacedTree& placed, std::string_view way_out, const Execution& execution);
 
-/// Returns the smallest grid with all live cells. Throws the errors of check_rectangle(), and InterruptedError after a
-/// stop request.
+/// Returns the smallest grid with all live cells. Throws the same errors as check_rectangle(), and InterruptedError
+/// after a stop request.
 GridOfTree grid_of(const PlacedTree& placed, std::string_view way_out, const Execution& execution);
 
 }  // namespace gradus::life_detail

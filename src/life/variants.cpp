@@ -43,7 +43,7 @@ bool passes_pay(const Shape& shape) {
 /// driver examines or enlarges repeatedly.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
   if (shape.boundary == LifeBoundary::plane || shape.stepwise || shape.tree) return false;
-  constexpr double of_a_core = 7e10;  // cell updates per second of a core
+  constexpr double of_a_core = 7e10;  // cell updates per second on one core
   constexpr double of_a_gpu = 1e13;
   constexpr double bytes_of_the_bus = 2e10;
   const double there_and_back = static_cast<double>(shape.height) * static_cast<double>(shape.width) / 4;

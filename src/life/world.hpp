@@ -1,5 +1,5 @@
-// A grid or a plane that a variant advances, as the driver sees it. A plane is represented by bounded grids, whose
-// border is so far away that no live cell can reach it.
+// A grid or a plane that a variant advances, as the driver sees it. A plane is represented by bounded grids. Their
+// borders are so far away that no live cell can reach them.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,9 @@ struct Job {
 
 class World {
  public:
-  /// Starts at generation 0. A bounded grid uses `memory`, which must have the size of the grid. If `memory` is empty,
-  /// the world allocates memory. The cells are not copied yet: the first generations are computed from the job's cells.
+  /// Constructs the world at generation 0. A bounded grid uses `memory`, which must have the size of the grid. If
+  /// `memory` is empty, the world allocates memory. The cells are not copied yet: the first generations are computed
+  /// from the job's cells.
   World(const Job& job, const LifeGridSpan& memory);
 
   void advance(std::int64_t generations) { advance(generations, {}); }
@@ -62,7 +63,7 @@ class World {
 
  private:
   void load();
-  /// Runs the variant from the world's current generation on.
+  /// Runs the variant, starting at the world's current generation.
   void run(const LifeGridView& from, const LifeGridSpan& to, LifeBoundary boundary, std::int64_t generations,
            const Execution& execution);
   void step_islands(std::int64_t most);
@@ -75,9 +76,9 @@ class World {
   const Job* job_;
   LifeGridSpan memory_;
   LifeGrid own_;
-  std::optional<Islands> islands_;  ///< if set, holds the cells of a plane instead of `own_`
+  std::optional<Islands> islands_;  ///< the cells of a plane; if not set, `own_` holds the cells
   bool loaded_ = false;
-  std::int64_t left_;  ///< a multiple of 64 once a plane is loaded
+  std::int64_t left_;  ///< a multiple of 64 as soon as a plane is loaded
   std::int64_t top_;
   std::int64_t slack_ = 0;  ///< number of generations after which live cells may reach the border of a plane's grid
   std::int64_t generation_ = 0;

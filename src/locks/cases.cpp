@@ -4,8 +4,8 @@ namespace gradus::locks_detail {
 
 namespace {
 
-// With more threads than cores, a fair lock waits for the scheduler at each hand-off, so a case with more sections than
-// these would take minutes. Under the sanitizers, each section takes many times as long.
+// Each case has few sections. With more threads than cores, a fair lock waits for the scheduler at each hand-off, so a
+// case with many sections would take minutes. Under the sanitizers, each section takes many times as long.
 #ifdef GRADUS_SANITIZED
 constexpr std::int64_t thousand = 50;
 #else

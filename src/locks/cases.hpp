@@ -1,5 +1,5 @@
-// Cases that test every lock, used by locks_test, by `gradus verify`, and before any timing. A case is a way of
-// acquiring the lock. A case has many correct results, so the check of a result tests invariants.
+// Cases with which locks_test and `gradus verify` test every lock. Benchmarks run them before they measure. A case is a
+// way of acquiring the lock. A case has many correct results, so the check of a result tests invariants.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,8 @@ struct Case {
   std::function<Problem(std::uint64_t seed)> make;
 };
 
-/// Returns the cases. Over the usual numbers of threads, each lock object gets at least a million critical sections.
+/// Returns the cases. A test that runs them with all usual numbers of threads runs at least a million critical sections
+/// under each lock.
 const std::vector<Case>& cases();
 
 /// Returns a description of the defect if a result breaks a promise of the variant, otherwise "".

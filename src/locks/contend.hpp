@@ -21,7 +21,7 @@
 
 namespace gradus::locks_detail {
 
-/// A lock object that satisfies the standard's Lockable.
+/// A lock type that meets the standard's Lockable requirements.
 template <class Lock>
 concept Lockable = requires(Lock lock) {
   lock.lock();
@@ -242,7 +242,7 @@ Result contend(const Problem& problem, const Execution& execution, std::vector<P
   return result;
 }
 
-// Parts of the rows in the table of variants.
+// Constants and functions for the rows of the table of variants.
 
 inline constexpr core::Contract excludes_others{.kind = core::Contract::invariants, .of = "mutual exclusion"};
 

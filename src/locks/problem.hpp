@@ -87,7 +87,7 @@ class Waits {
 struct Result {
   std::vector<std::int64_t> of_thread;  ///< for each thread: number of its critical sections
   std::int64_t counted = 0;   ///< final value of the guarded counter; less than sections() if updates were lost
-  std::int64_t overlaps = 0;  ///< number of sections in which another thread was seen
+  std::int64_t overlaps = 0;  ///< number of sections in which a thread saw another thread inside
   std::int64_t again = 0;     ///< number of hand-offs to the thread that released the lock
   std::int64_t near = 0;      ///< number of hand-offs within a NUMA node, including `again`
   Waits waits;
@@ -121,9 +121,9 @@ struct Room {
   using Problem = locks_detail::Problem;
   template <class>
   using Result = locks_detail::Result;
-  /// Additional fields of a row.
+  /// Additional fields of a row of the table of variants.
   struct RowFacts {
-    bool excludes = true;    ///< true if the lock excludes other threads
+    bool excludes = true;    ///< true if the lock admits only one thread at a time
     bool in_order = false;   ///< true if threads are served in order of arrival
     std::int64_t bytes = 0;  ///< size of a lock; 0 for a lock that is not an object
   };

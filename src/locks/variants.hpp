@@ -6,7 +6,7 @@
 namespace gradus::locks_detail {
 
 core::Rows<Variant> variants();
-/// The variants for code that does not know the problem's types.
+/// The table of variants, in a form that does not depend on the problem's types.
 extern const core::Ladder ladder;
 
 }  // namespace gradus::locks_detail

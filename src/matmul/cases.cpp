@@ -16,7 +16,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Returns a number uniform in (-1, 1), with all bits of a double.
+/// Returns a random number, distributed uniformly over (-1, 1), that uses all bits of a double.
 double random_element(const Place& place, std::uint64_t seed) {
   const core::Philox random(seed, static_cast<std::uint64_t>(place.operand));
   return 2 * random.uniform(place.index) - 1;

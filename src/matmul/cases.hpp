@@ -1,5 +1,5 @@
-// Test cases on which every variant is compared with the oracle: by matmul_test, by `gradus verify`, and before every
-// timing. Each case is a small product with one difficult property.
+// Test cases on which matmul_test and `gradus verify` compare every variant with the oracle. Benchmarks do the same
+// before they measure. Each case is a small product with one difficult property.
 #pragma once
 
 #include <functional>
@@ -63,7 +63,7 @@ template <class T>
 std::string judge(T value, const Element<T>& truth, const Problem<T>& problem, const core::Contract& contract,
                   MatmulAccuracy accuracy);
 
-/// A batch of matrices with the given layout, in separate memory.
+/// Owns a batch of matrices with the given layout.
 template <class T>
 class LaidOut {
  public:
@@ -96,7 +96,7 @@ class PreparedCase {
   Shape shape() const { return problem_.shape(); }
   const Truth<T>& truth() const;
   static bool promises(const core::Contract&) { return true; }
-  /// Runs `variant` on the case and compares C with the oracle's. Returns "" if C is correct.
+  /// Runs `variant` on the case and compares C with the oracle's C. Returns "" if C is correct.
   std::string check(const Variant& variant, const Execution& execution) const;
   /// Returns a description of the errors in C or in its padding after a run of the variant, or "" if there are none.
   std::string fault_in(const LaidOut<T>& c, const Variant& variant) const;
@@ -121,7 +121,7 @@ struct Trial : Room {
   using Case = matmul_detail::Case;
   template <class T>
   using PreparedCase = matmul_detail::PreparedCase<T>;
-  /// Returns the contract with the bounds of the element type.
+  /// Returns the contract with the error bounds for elements of type T.
   template <class T>
   static core::Contract contract_in(const Variant& variant) {
     core::Contract contract = variant.contract;

@@ -1,4 +1,4 @@
-// Matrices in memory that the CPU can read.
+// Makes matrices readable for the CPU, even if they are on a GPU.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Provides A and B in the type and in the memory that products read.
+// Provides A and B in the element type and in the memory from which products read them.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace gradus::matmul_detail {
 
-/// Calls visit(index) for every element of a row of any length. Throws InterruptedError after a stop request.
+/// Calls visit(index) for every index from 0 to count - 1. Throws InterruptedError after a stop request.
 template <class Visit>
 void for_stretches(std::int64_t count, const std::stop_token& stop, std::string_view message, const Visit& visit) {
   for (std::int64_t first = 0; first < count; first += core::operations_between_polls) {
@@ -23,7 +23,8 @@ void for_stretches(std::int64_t count, const std::stop_token& stop, std::string_
   }
 }
 
-/// A or B as products read it: the caller's matrix, or a copy in double if the caller's floats must be converted.
+/// The matrix that a product reads as A or B: the caller's matrix or, if the caller's floats must be converted, a copy
+/// in double.
 template <class T, class From>
 class Input {
   static constexpr bool is_copied = !std::is_same_v<T, From>;

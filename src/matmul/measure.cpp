@@ -53,7 +53,8 @@ MatmulError ErrorSample<T>::measure(const Problem<T>& problem, int threads, cons
   MatmulError error;
   double greatest = 0;
   std::int64_t compared = 0;
-  constexpr std::int64_t operations_of_a_product = 32;  // cost of one product in an exact type, in operations of T
+  // computing one exact product takes as long as this many operations in T
+  constexpr std::int64_t operations_of_a_product = 32;
   const std::int64_t stretch = core::chunk_length(
       elements_, operations_of_a_product * std::min(problem.k + 1, core::operations_between_polls), threads);
   const auto compare = [&](std::int64_t index, double& greatest_there, std::int64_t& compared_there) {

@@ -68,7 +68,7 @@ bool panels_of_halves_pay(const Shape& shape) { return packing_pays(shape); }
 
 /// Returns true if a GPU finishes before the CPU, although the GPU's start-up and the transfers take time.
 bool gpu_pays(const Shape& shape, const execution::Machine& machine) {
-  // Rates of simd_packed per core, of an H200, and of the link between the two.
+  // Three rates: of simd_packed per core, of an H200, and of the link between CPU and GPU.
   const double of_a_core = shape.element_bytes == sizeof(float) ? 5e10 : 2.5e10;
   constexpr double of_gpu = 2e13;
   constexpr double bytes_per_second = 2e10;

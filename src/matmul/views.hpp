@@ -11,7 +11,8 @@
 
 namespace gradus::matmul_detail {
 
-/// Offsets of the first and last element of a view in memory, in elements from its address. The view must not be empty.
+/// The offsets of a view's first and last element in memory, counted in elements from the view's address. The view must
+/// not be empty.
 struct Extent {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -43,8 +44,8 @@ void check_input(MatmulView<T> view, const char* what) {
   const auto element_bytes = static_cast<std::int64_t>(sizeof(T));
   if (view.batches() < 0) throw UsageError(about(what) + "a batch of " + std::to_string(view.batches()) + " matrices");
   if (!has_elements(view)) {
-    // Without elements, only sizes and place are checked. A batch of no matrices counts as a matrix of no rows, so its
-    // address may be null.
+    // If the view has no elements, only its sizes and its place are checked. A batch of no matrices counts as a matrix
+    // of no rows, so its address may be null.
     const std::int64_t rows = view.batches() == 0 ? std::min<std::int64_t>(view.rows(), 0) : view.rows();
     return detail::check_view({view.data(), rows, view.columns(), view.columns(), view.place(), sizeof(T), alignof(T)},
                               what);

@@ -29,7 +29,7 @@ Directions directions_of(std::string_view text) {
 
 /// The part of the box in the measured columns, which are the columns in which distances are measured.
 struct Region {
-  std::vector<std::size_t> columns;  ///< the measured columns among the caller's columns
+  std::vector<std::size_t> columns;  ///< the caller's numbers of the measured columns
   bool is_padded = false;            ///< true if a cell of two vectors gets a third column of zeros
   std::vector<double> box;           ///< one length per column, or the nine numbers of a cell
   std::vector<double> origin;
@@ -65,12 +65,12 @@ std::vector<std::size_t> vectors_within(const std::vector<double>& box, const Di
   if (within.size() > wanted)
     throw UsageError(about("dimensions") + std::to_string(within.size()) +
                      " vectors of the cell are within them; at most " + std::to_string(wanted) + " can be");
-  // First adds the open vectors within the measured columns, in order of their numbers, then other open vectors. The
-  // values of open vectors do not matter.
+  // First adds the open vectors within the measured columns, in order of their numbers, then the remaining open
+  // vectors. The values of open vectors do not matter.
   for (const bool is_within : {true, false})
     for (std::size_t vector = 0; vector < axes && within.size() < wanted; ++vector)
       if (!repeats[vector] && (reaches(vector, true) && !reaches(vector, false)) == is_within) within.push_back(vector);
-  // Only a degenerate cell still has too few vectors; check_box() rejects it later.
+  // Only a degenerate cell still has too few vectors. check_box() rejects such a cell later.
   for (std::size_t vector = 0; within.size() < wanted; ++vector)
     if (std::ranges::find(within, vector) == within.end()) within.push_back(vector);
   return within;
@@ -164,8 +164,9 @@ struct Extent {
   Vector highest{};
 };
 
-// The length of an open direction is this number times the extent of the points or the reach of the bins. With this
-// number, fractions of a separation stay clear of one half.
+// An open direction gets this number times the extent of the points or the reach of the bins, whichever is greater, as
+// its length. The number is so large that the fractions of a separation along this direction are at most about one
+// quarter.
 constexpr double ample = 4;
 
 /// Gives each open column of an axis-aligned box a length so great that the nearest image of a point is always the
@@ -210,7 +211,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
   for (std::size_t vector = 0; vector < axes; ++vector) {
     std::ranges::copy(vectors[vector], region.box.begin() + static_cast<std::ptrdiff_t>(axes * vector));
     if (region.periodic[vector]) continue;
-    // The shift with which the points are halfway along the open vector.
+    // Shifts the box so that the middle of the points is halfway along the open vector.
     const double square = dot(vectors[vector], vectors[vector]);
     const double share = square > 0 && std::isfinite(square) ? dot(middle, vectors[vector]) / square - 0.5 : 0;
     for (std::size_t column = 0; column < axes; ++column) region.origin[column] += share * vectors[vector][column];
@@ -219,7 +220,7 @@ void close_cell(Region& region, const Extent& extent, double reach) {
 
 /// Makes the box repeat in all directions. If it repeats in no direction, removes the box instead.
 void close(Region& region, const Extent& extent, double reach) {
-  reach = std::min(reach, 0x1p490);  // no valid box is longer
+  reach = std::min(reach, 0x1p490);  // no valid box is longer than this limit
   if (region.box.empty() || region.repeats_everywhere()) return;
   if (std::none_of(region.periodic.begin(), region.periodic.end(), [](bool repeats) { return repeats; })) {
     region.box.clear();

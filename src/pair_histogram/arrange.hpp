@@ -25,7 +25,7 @@ struct Arranged {
   MatrixView<const T> others;
   PairHistogramOptions options;
   std::int64_t dimensions = 3;    ///< the number of columns in which distances are measured
-  std::int64_t folded = 0;        ///< number of points and others that were moved into the box
+  std::int64_t folded = 0;        ///< number of rows of `points` and `others` that were moved into the box
   std::vector<Matrix<T>> copies;  ///< the arranged rows to which the views refer, if the caller's rows cannot be used
 };
 

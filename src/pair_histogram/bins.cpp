@@ -16,7 +16,7 @@ namespace {
 
 /// Returns the smallest non-negative double for which `holds` is true, or infinity if there is none. `holds` must be
 /// monotonic. The function bisects over bit patterns, which order non-negative doubles. It takes a few steps if `guess`
-/// is good, and 64 if it is bad.
+/// is close to the result, otherwise up to 64 steps.
 template <class Holds>
 double least_double(double guess, const Holds& holds) {
   std::uint64_t below = std::bit_cast<std::uint64_t>(guess * (1 - 0x1p-49));  // holds(below) is assumed to be false

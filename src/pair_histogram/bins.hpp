@@ -15,8 +15,8 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Upper limit for the number of bins. With more bins than this, the memory and time of the bins themselves would
-/// dominate.
+/// Upper limit for the number of bins. With more bins, a job would spend most of its time and memory on the bins
+/// instead of the pairs.
 inline constexpr std::int64_t bin_limit = std::int64_t{1} << 24;
 
 class Bins {
@@ -31,8 +31,8 @@ class Bins {
 
   std::int64_t count() const { return static_cast<std::int64_t>(edges_.size()) - 1; }
   /// Returns count() + 1 increasing distances. Bin i holds the distances from edge i (inclusive) to the next edge
-  /// (exclusive). Edge i of uniform bins is the smallest double whose quotient by the width is at least i, which is i
-  /// times the width up to rounding.
+  /// (exclusive). For uniform bins, edge i is the smallest double whose quotient by the width is at least i. Except for
+  /// rounding, this edge is i times the width.
   std::span<const double> edges() const { return edges_; }
   /// Returns the edges for display. Edges of uniform bins are rounded multiples of the width. If there is a cutoff, the
   /// last edge is the cutoff that the caller gave.
@@ -42,7 +42,7 @@ class Bins {
   std::span<const double> thresholds() const { return thresholds_; }
   /// Returns the width of uniform bins, 0 for other bins.
   double width() const { return width_; }
-  /// Returns the last edge. No pair at this distance or farther is in a bin.
+  /// Returns the last edge. A pair at this distance or at a greater distance is in no bin.
   double reach() const { return edges_.back(); }
 
   std::int64_t beyond() const { return count() + 1; }

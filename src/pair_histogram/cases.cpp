@@ -42,7 +42,7 @@ Matrix<double> lattice(std::int64_t side, std::int64_t d) {
   return points;
 }
 
-// Returns points in groups of very different density, which are hard for cells and trees.
+// Returns points in groups of very different density. Such points are hard for cells and trees.
 Matrix<double> groups(std::int64_t n, std::int64_t d, std::uint64_t seed) {
   Matrix<double> points(n, d);
   core::PointSpecification specification;
@@ -213,7 +213,7 @@ void add_boxes(const Add& add) {
   });
 }
 
-/// Returns points in a triclinic cell with its corner at zero. The first `whole` points are at eighths of the cell's
+/// Returns points in a triclinic cell whose corner is at zero. The first `whole` points are at eighths of the cell's
 /// vectors.
 Matrix<double> in_cell(std::int64_t n, std::uint64_t seed, const std::vector<double>& cell, std::int64_t whole = 0) {
   const Matrix<double> fractions = uniform(n, 3, seed, 0, 1);

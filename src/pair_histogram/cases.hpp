@@ -1,5 +1,5 @@
-// Small, awkward cases on which every variant is compared with the oracle: in tests, in `gradus verify`, and before
-// timing.
+// Small, awkward cases on which the tests and `gradus verify` compare every variant with the oracle. Benchmarks do the
+// same before they measure.
 #pragma once
 
 #include <functional>

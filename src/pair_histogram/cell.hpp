@@ -10,7 +10,7 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The number of elements of PairHistogramOptions::box for a triclinic cell, which is given by three vectors.
+/// The number of elements of PairHistogramOptions::box for a triclinic cell: three vectors of three numbers each.
 inline constexpr std::size_t cell_numbers = 9;
 
 inline bool is_triclinic(const std::vector<double>& box) { return box.size() == cell_numbers; }
@@ -53,7 +53,7 @@ struct Cell {
 /// perpendicular to that plane. Every point has an image in the brick [0, edge 0) x [0, edge 1) x [0, edge 2). Moving
 /// by the third vector adds one edge along w and a shift along each of u and v. Moving by the second vector adds one
 /// edge along v and a shift along u. No edge is shorter than the least height of the cell. The struct holds only plain
-/// data, which is accurate to the rounding of double. Only Cell gives canonical results.
+/// data. Results of Brick are accurate to the rounding of double, and only results of Cell are canonical.
 struct Brick {
   double axes[3][3] = {};  ///< unit vectors u, v, w
   /// The lattice vectors along these axes: (edge 0, 0, 0), (shift, edge 1, 0), (shift, shift, edge 2). |shift| <= edge

@@ -14,7 +14,8 @@ namespace gradus::pair_histogram_detail {
 /// pair_histogram(), that x - origin in double is at most the length.
 ///
 /// `box` holds d lengths, and an empty `origin` means zeros. If `box` holds the nine numbers of a triclinic cell,
-/// points outside the box around the cell are moved by lattice vectors, also exactly.
+/// points outside the box around the cell are moved by lattice vectors. The new coordinates are again exact, then
+/// rounded once.
 ///
 /// Throws UsageError for an invalid box. Throws InputError about `what` for NaN, infinity, coordinates above 2^500, and
 /// columns whose box contains no T. Throws InterruptedError after a stop request.

@@ -84,8 +84,8 @@ void refuse_outside(const Problem<T>& problem, MatrixView<const T> rows, const c
   cuda::visit_rows(rows, problem.gpu, refuse);
 }
 
-/// Throws if any of the points or of the others is outside the box. A point on a border is inside. It suffices to check
-/// the extremes, because subtraction and rounding are monotonic.
+/// Throws if a row of `points` or `others` is outside the box. A point on a border is inside. It suffices to check the
+/// extremes, because subtraction and rounding are monotonic.
 template <class T>
 void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, const core::ColumnRanges& others) {
   const auto refuse = [&](const auto& inside) {
@@ -95,8 +95,8 @@ void check_inside(const Problem<T>& problem, const core::ColumnRanges& points, c
   refuse([&](std::size_t column, double value) {
     return value >= problem.box_origin[column] && value - problem.box_origin[column] <= problem.box[column];
   });
-  // All points are now inside up to rounding. The second check rejects points whose separation in a column exceeds the
-  // length of the box.
+  // Up to rounding, all points are now known to be inside the box. The second check rejects points whose separation in
+  // a column exceeds the length of the box.
   refuse([&](std::size_t column, double value) { return value - problem.lowest[column] <= problem.box[column]; });
 }
 

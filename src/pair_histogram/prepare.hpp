@@ -12,8 +12,8 @@ namespace gradus::pair_histogram_detail {
 /// space.
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions);
 
-/// Returns half of the box's least length or, for a triclinic cell, half of its least height. Of the images of a pair,
-/// only one can be at a smaller distance than this.
+/// Returns half of the box's least length or, for a triclinic cell, half of its least height. At most one image of a
+/// pair has a distance smaller than the result.
 double greatest_reach(const std::vector<double>& box);
 void check_reach(double reach, const std::vector<double>& box);
 

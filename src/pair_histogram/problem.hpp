@@ -74,7 +74,7 @@ struct Problem {
   std::array<double, dimension_limit> lowest{};  ///< minimum over points and others per column; 0 in missing columns
   std::array<double, dimension_limit> highest{};
   Bins bins;
-  WeightSums sums;           ///< the form of sums of products of two weights
+  WeightSums sums;           ///< the form in which sums of products of two weights are stored
   cuda::Job* gpu = nullptr;  ///< the job on the GPU if the points are on a GPU, otherwise null
   std::stop_token stop;      ///< the job's stop token; core/stop.hpp explains how to poll it
 
@@ -89,7 +89,8 @@ struct Problem {
   /// returns their weights.
   const MatrixView<const T>& second() const { return cross ? others : points; }
   const VectorView<const T>& second_weights() const { return cross ? other_weights : weights; }
-  /// Returns the weight of a first point as encoded for `sums`. second_weight() does the same for a second point.
+  /// Returns the weight of a first point in the encoding that `sums` uses. second_weight() does the same for a second
+  /// point.
   std::int64_t first_weight(std::int64_t row) const { return sums.encode_first(static_cast<double>(weights[row])); }
   std::int64_t second_weight(std::int64_t row) const {
     return sums.encode_second(static_cast<double>(second_weights()[row]));
@@ -98,7 +99,7 @@ struct Problem {
 
 inline constexpr std::string_view while_adding_up = "stopped while adding up the bins";
 
-/// The count and the sum of weights of each slot of the bins (see Bins::slots).
+/// For each slot (see Bins::slots): the number of its pairs and the sum of their weights.
 struct Histogram {
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> weights;  ///< `sum_words` words per slot (WeightSums); empty without weights

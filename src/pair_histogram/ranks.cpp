@@ -116,7 +116,7 @@ Histogram take(std::span<const std::uint64_t> words, std::int64_t slots, int sum
       const std::uint64_t low = *from++ + carry;
       const std::uint64_t high = *from++ + (low >> half_bits);
       sum[word] = high << half_bits | (low & half_mask);
-      carry = high >> half_bits;  // dropped after the last word, where it is the wrap-around of a negative sum
+      carry = high >> half_bits;  // the last word's carry is dropped: it comes from a negative sum
     }
   }
   histogram.rechecked = *from;

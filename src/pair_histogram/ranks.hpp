@@ -14,8 +14,8 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// Returns the device of a rank. Unless the request names a device or a variant, it is the CPU, because all ranks must
-/// choose alike.
+/// Returns the device of a rank. If the request names neither a device nor a variant, this device is the CPU, because
+/// all ranks must make the same choice.
 Device device_on_ranks(const Execution& execution);
 
 /// The data of the ranks of a job.
@@ -44,10 +44,10 @@ inline Histogram sum_of_ranks(core::Ranks& ranks, const Histogram& own) {
   return take(ranks.sum(words, [&](std::span<std::uint64_t> to) { put(own, to); }), slots, own.sum_words);
 }
 
-/// Runs a long work(look) on each rank, as Ranks::agree() does. In addition, if the work of one rank fails, the other
-/// ranks stop soon. The work must call look() regularly on the calling thread. About once a second, look() synchronises
-/// with the other ranks, and throws if the work has failed on any rank. Between these moments Ranks::stop() has no
-/// effect, so the work should poll the caller's stop token.
+/// Runs work(look), which may take long, on each rank, as Ranks::agree() does. In addition, if the work of one rank
+/// fails, the other ranks stop soon. The work must call look() regularly on the calling thread. About once a second,
+/// look() synchronises with the other ranks, and throws if the work has failed on any rank. Between these moments
+/// Ranks::stop() has no effect, so the work should poll the caller's stop token.
 template <class Work>
 void agree_at_length(core::Ranks& ranks, const Work& work) {
   constexpr double seconds_between = 1;

@@ -20,7 +20,8 @@ inline std::int64_t slot_of(const Bins& bins, double squared) {
   return std::upper_bound(edges.begin(), edges.end(), distance) - edges.begin();
 }
 
-/// Returns the row of the first partner of point `row`. It is the next row or, with others, row 0 of the others.
+/// Returns the row of the first partner of point `row`. This is the next row or, if pairs with `others` are counted,
+/// row 0 of `others`.
 template <class T>
 std::int64_t first_partner(const Problem<T>& problem, std::int64_t row) {
   return problem.cross ? 0 : row + 1;

@@ -16,9 +16,9 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// This rank's share of `count_of_all` items. It is every size-th item, where size is the number of ranks, because
-/// neighbouring items take about equally long. An item number must mean the same on all ranks, whatever their number of
-/// threads. Without ranks the share is all items.
+/// This rank's share of `count_of_all` items. Items are dealt to the ranks in turn, because neighbouring items take
+/// about equally long. An item number must mean the same on all ranks, whatever their number of threads. Without ranks
+/// the share is all items.
 struct RankShare {
   std::int64_t first = 0;
   std::int64_t step = 1;
@@ -79,8 +79,8 @@ struct TilePair {
   cpu::Range second;
 };
 
-/// All pairs of points, divided into pairs of tiles, which are numbered. With others the pairs of tiles form a
-/// rectangle, otherwise a triangle that includes the diagonal.
+/// All pairs of points, divided into numbered pairs of tiles. With `others`, the pairs of tiles form a rectangle,
+/// otherwise a triangle that includes the diagonal.
 class TilePairs {
  public:
   TilePairs(std::int64_t first, std::int64_t second, bool cross, std::int64_t tile)

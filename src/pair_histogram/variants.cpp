@@ -31,7 +31,8 @@ namespace {
 
 constexpr const Variant* table[] = {GRADUS_LADDER(GRADUS_POINT_TO_RUNG)};
 
-// Returns the share of space within a cube of half-edge `reach`. It is 1 if the reach is half of every extent.
+// Returns the share of the space that a cube with edge 2 * `reach` covers. The share is 1 if the reach is half of every
+// extent.
 double share_in_reach(const Shape& shape) {
   double share = 1;
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim) {
@@ -41,9 +42,9 @@ double share_in_reach(const Shape& shape) {
   return share;
 }
 
-// Returns true if cells are faster than the filter. For uniform points in three dimensions, measurements show that
-// cells win up to a reach of 0.4 of the extent, from 2000 points on and possibly from fewer. In a periodic box the
-// groups shrink as the reach approaches half of the box.
+// Returns true if cells are faster than the filter. This was measured for at least 2000 uniform points in three
+// dimensions: cells are faster if the reach is at most 0.4 of the extent. In a periodic box the groups shrink as the
+// reach approaches half of the box.
 bool cells_pay(const Shape& shape) {
   constexpr std::int64_t fewest = 1000;
   constexpr double share = 0.3;
@@ -68,7 +69,7 @@ bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim) volume *= shape.extent[static_cast<std::size_t>(dim)];
   const double side = std::pow(volume * leaf_points / points, 1 / static_cast<double>(shape.dimensions));
   const double width = shape.reach / static_cast<double>(shape.bins);
-  // The share of a cube that the ball in it occupies.
+  // The share of a cube that is occupied by its inscribed ball.
   const double ball = shape.dimensions == 3 ? 0.52 : (shape.dimensions == 2 ? 0.79 : 1.0);
   bool reaches_across = false;
   for (std::int64_t dim = 0; dim < shape.dimensions; ++dim)

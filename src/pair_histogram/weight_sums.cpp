@@ -13,7 +13,7 @@ int words_for(int bits) { return (bits + 63) / 64; }
 /// Returns an upper limit for the exponents of core::scaled(). Only denormal numbers have exponents above `above` - 53.
 int greatest_exponent(const WeightSpan& span) { return std::max(span.above - 53, span.least_exponent); }
 
-/// Returns the number of bits of a signed sum of `pairs` products that are below 2^bits.
+/// Returns the number of bits that a signed sum of `pairs` products needs, if each product is below 2^bits.
 int bits_of_sum(int bits, std::int64_t pairs) { return bits + std::bit_width(static_cast<std::uint64_t>(pairs)) + 1; }
 
 }  // namespace

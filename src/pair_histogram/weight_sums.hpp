@@ -60,7 +60,7 @@ class WeightSums {
   WeightSums() = default;
   /// Chooses the form for sums of at most `pairs` products.
   WeightSums(const WeightSpan& first, const WeightSpan& second, std::int64_t pairs);
-  /// Returns the most words that a sum can have for weights of `element_bytes` bytes.
+  /// Returns the largest number of words that a sum may need if weights have `element_bytes` bytes.
   static int most_words(int element_bytes);
 
   GRADUS_HOST_DEVICE Form form() const { return form_; }
@@ -101,8 +101,8 @@ class WeightSums {
   }
 
   /// Adds a product to a sum of `words` words. add(word, value) must add `value` to one word and return the word's
-  /// previous value. Additions may run concurrently in any order. A thread whose addition wraps a word carries into the
-  /// next word. The words are correct once all additions are done.
+  /// previous value. Additions may run concurrently in any order. If an addition wraps a word, the thread carries 1
+  /// into the next word. The words are correct once all additions are done.
   template <class Add>
   GRADUS_HOST_DEVICE static void add_by(const WeightProduct& product, int words, const Add& add) {
     bool carry = false;

@@ -18,7 +18,7 @@
 namespace gradus::mpi {
 namespace {
 
-class MpiProcess final : public Process {
+class MpiProcess final : public core::Process {
  public:
   MpiProcess() {
     MPI_Comm_dup(MPI_COMM_WORLD, &meeting_);
@@ -65,7 +65,7 @@ class MpiProcess final : public Process {
 }  // namespace
 }  // namespace gradus::mpi
 
-extern "C" GRADUS_EXPORT gradus::mpi::Process* gradus_mpi_start(const char* version) {
+extern "C" GRADUS_EXPORT gradus::core::Process* gradus_mpi_start(const char* version) {
   if (std::string_view(version) != GRADUS_VERSION_STRING) return nullptr;
   // If MPI cannot start, it prints a message and ends the process.
   int provided = 0;
@@ -84,9 +84,9 @@ extern "C" GRADUS_EXPORT const char* gradus_mpi_library_version() {
   return text;
 }
 
-/// Returns a gradus::Communicator for the MPI_Comm at `comm`, an object of `bytes` bytes. The caller must have this
-/// version. On failure, returns null and writes the reason to `why`. The call is collective over `comm`. Close the
-/// communicator with gradus_mpi_close().
+/// Returns a gradus::Communicator for the MPI_Comm at `comm`, an object of `bytes` bytes. `version` is the caller's
+/// version of Gradus, which must equal the version of this library. On failure, returns null and writes the reason to
+/// `why`. The call is collective over `comm`. Close the communicator with gradus_mpi_close().
 extern "C" GRADUS_EXPORT gradus::Communicator* gradus_mpi_open(const char* version, const void* comm, std::size_t bytes,
                                                                char* why, std::size_t why_size) {
   try {

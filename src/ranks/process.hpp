@@ -1,14 +1,14 @@
-// MPI functions for the command line. They are part of the library gradus_mpi_process. If mpirun has started the
-// program, the program opens this library at run time, so the program itself does not need MPI.
+// One of the processes that run the command line together. If mpirun has started the program, the program opens the
+// library gradus_mpi_process at run time, which contains the class for MPI, so the program itself does not need MPI.
 #pragma once
 
 #include <span>
 
 #include "gradus/communicator.hpp"
 
-namespace gradus::mpi {
+namespace gradus::core {
 
-/// This process of an MPI job. The functions throw gradus::Error on failure.
+/// This process of a job. The functions throw gradus::Error on failure.
 class Process {
  public:
   Process() = default;
@@ -19,17 +19,22 @@ class Process {
   virtual Communicator& communicator() = 0;
   /// Called by all processes at their end, even after errors. Waits for all processes, and gathers the `own` value of
   /// each rank into all[rank]. Returns false if some process has not arrived within `seconds`; 0 means no limit. Time
-  /// in which this process was stopped does not count. Does not use the communicator, so it also works while other
-  /// processes wait in an operation of the communicator.
+  /// in which this process was stopped does not count. Also works while other processes wait in an operation of the
+  /// communicator.
   virtual bool meet(int own, std::span<int> all, double seconds) = 0;
-  /// Shuts MPI down after meet(). No other function may be called afterwards.
+  /// Ends the communication after meet(). No other function may be called afterwards.
   virtual void finish() = 0;
+  /// Ends the job. May return.
   virtual void abort(int status) noexcept = 0;
 };
 
+}  // namespace gradus::core
+
+namespace gradus::mpi {
+
 /// The type of the library's only function. It is exported as `start_name` and called once. It returns null if the
 /// caller has a different version.
-using Start = Process* (*)(const char* version);
+using Start = core::Process* (*)(const char* version);
 inline constexpr const char* start_name = "gradus_mpi_start";
 
 }  // namespace gradus::mpi

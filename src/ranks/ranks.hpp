@@ -6,9 +6,10 @@
 // Callers need no special case.
 //
 // Code between the collective functions must depend only on values that are the same on all ranks, so that every rank
-// takes the same branches and throws the same errors. Only the works may poll for a stop request (stop()), because the
-// request reaches the ranks at different times. Any other exception between these functions, such as std::bad_alloc,
-// ends the job of this rank only; run() then ensures that the other ranks do not wait for this rank.
+// takes the same branches and throws the same errors. Only a function that is passed as `work` may poll for a stop
+// request (stop()), because the request reaches the ranks at different times. Any other exception between these
+// functions, such as std::bad_alloc, ends the job of this rank only; run() then ensures that the other ranks do not
+// wait for this rank.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +38,8 @@ class Ranks {
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  /// Returns the single rank of a job without ranks. It has no state, so several jobs may use it at the same time.
+  /// Returns the single rank of a job without ranks. This rank has no state, so several jobs may use it at the same
+  /// time.
   static Ranks& alone();
   /// Returns true for a job without ranks. Few decisions may depend on the result. For example, only a job without
   /// ranks can use GPU memory.
@@ -50,8 +52,8 @@ class Ranks {
   Communicator& communicator() const { return *communicator_; }
   /// Returns the caller's stop token, for work that itself reports a stop request to the other ranks.
   const std::stop_token& asked() const { return asked_; }
-  /// Returns the stop token for the works. If a stop is requested while a work runs, the collective function that runs
-  /// the work throws on all ranks.
+  /// Returns the stop token for functions that are passed as `work`. If a stop is requested while such a function runs,
+  /// the collective function that called it throws on all ranks.
   const std::stop_token& stop() const { return stop_token_; }
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -119,7 +121,8 @@ class Ranks {
     })));
   }
 
-  /// Convert accumulators to words for add_up() and sum(), and back. An accumulator takes accumulator_limbs words.
+  /// put() converts accumulators to words for add_up() and sum(), and take() converts words to accumulators. An
+  /// accumulator takes accumulator_limbs words.
   static void put(std::span<ExactAccumulator> sums, std::span<std::uint64_t> words);
   static void take(std::span<const std::uint64_t> words, std::span<ExactAccumulator> sums);
 
@@ -240,7 +243,7 @@ class Ranks {
         failure_ = std::current_exception();
       }
     }
-    // Polls even if the work is complete, because later code must not poll for this request.
+    // Polls even if work() is complete, because code between the collective functions must not poll.
     if (!failure_ && stop_token_.stop_requested()) failure_ = std::make_exception_ptr(InterruptedError("stopped"));
     return failure_ == nullptr;
   }
@@ -263,7 +266,7 @@ class Ranks {
 /// Rows of a matrix that are split over ranks. The matrix is the concatenation of the ranks' rows in rank order.
 class RankRows {
  public:
-  /// Makes the rows of a job without ranks. Errors count the rows from `first`.
+  /// Makes the rows of a job without ranks. In error messages, the first row has the number `first`.
   explicit RankRows(std::int64_t rows, std::int64_t first = 0)
       : ranks_(&Ranks::alone()), first_(first), own_(rows), all_(rows) {}
   /// Collective. `own` is the number of rows of this rank.
@@ -279,7 +282,8 @@ class RankRows {
   /// Returns copies of the rows with these numbers. Collective; `own` contains this rank's rows.
   template <class T>
   Matrix<T> rows_at(std::span<const std::int64_t> numbers, MatrixView<const T> own) const;
-  /// Overload for rows that are elsewhere: copies_of(numbers) returns copies of rows of this rank.
+  /// Overload for rows that are not stored in a matrix: copies_of(numbers) returns copies of this rank's rows with
+  /// these numbers.
   template <class T>
   Matrix<T> rows_at(std::span<const std::int64_t> numbers, std::int64_t columns,
                     const std::function<Matrix<T>(std::span<const std::int64_t>)>& copies_of) const;

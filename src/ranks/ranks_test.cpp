@@ -1,5 +1,5 @@
 // Tests that every function gives the same result for a job without ranks and for a job on several ranks.
-// Ranks::alone() runs the works unchanged and lets their exceptions pass.
+// Ranks::alone() runs work() unchanged and does not catch its exceptions.
 #include "ranks/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,8 @@ TEST(Ranks, AloneLetThrownExceptionsPass) {
             "it cannot be");
 }
 
-// Words of which the ranks combine shares: fewer than ranks, and numbers that no number of ranks divides.
+// Each rank combines a share of the words. The test has fewer words than ranks, and numbers of words that are not
+// multiples of the number of ranks.
 TEST(ThreadGroup, CombinesAnyNumberOfWords) {
   for (const int size : {1, 2, 3, 7}) {
     ThreadGroup group(size);

@@ -11,8 +11,8 @@ namespace gradus::core {
 
 namespace {
 
-/// Number of checks for the other ranks before a rank sleeps. Ranks arrive together in most meetings, and to
-/// wake a thread takes longer than to exchange a few words.
+/// A rank checks this many times whether the other ranks have arrived before it sleeps. Usually all ranks arrive at
+/// nearly the same time, and waking a thread takes longer than exchanging a few words.
 constexpr int looks = 4000;
 
 }  // namespace
@@ -110,7 +110,7 @@ std::vector<std::exception_ptr> ThreadGroup::try_run(const std::function<void(Co
   try {
     for (int rank = 1; rank < size(); ++rank) threads.emplace_back(run_one, rank);
     run_one(0);
-  } catch (...) {  // the system has no thread left
+  } catch (...) {  // the system could not start another thread
     thrown[0] = std::current_exception();
     give_up(0);
   }

@@ -25,11 +25,12 @@ class ThreadGroup {
   Communicator& member(int rank);
 
   /// Calls job(communicator) for every rank: for rank 0 on this thread, and for each other rank on a separate thread.
-  /// If jobs throw, rethrows the exception of the lowest rank that did not only report that another rank gave up.
+  /// If jobs throw, rethrows the exception of the lowest rank, but ignores exceptions that only report that another
+  /// rank gave up.
   void run(const std::function<void(Communicator&)>& job);
   /// Calls the jobs like run(), and returns the exception that each one threw, or null.
   std::vector<std::exception_ptr> try_run(const std::function<void(Communicator&)>& job);
-  /// Returns true after a rank has given up or thrown. The group cannot be used again.
+  /// Returns true after a rank has given up or thrown. A group that has ended cannot be used again.
   bool has_ended() const { return who_gave_up_.load(std::memory_order_acquire) >= 0; }
   /// Returns the number of operations that the ranks have completed.
   int operations() const { return static_cast<int>(meetings_.load(std::memory_order_acquire) / 2); }

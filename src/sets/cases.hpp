@@ -1,5 +1,5 @@
-// Cases that test every set, used by sets_test, by `gradus verify`, and before any timing. A case is a small range of
-// keys, so that operations collide, and a mix of calls.
+// Cases with which sets_test and `gradus verify` test every set. Benchmarks run them before they measure. A case is a
+// small range of keys, so that operations collide, and a mix of calls.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,8 @@ const std::vector<Case>& cases();
 /// visited each key once and in order, and all memory must have been returned.
 std::string find_fault(const Problem& problem, const Outcome& outcome);
 
-/// A case in the form that is required by the loops over the table and the cases. A case has many correct results.
+/// Wraps a case for generic code, which loops over the table of variants and the cases. A case has many correct
+/// results.
 template <class T>
 class PreparedCase {
  public:

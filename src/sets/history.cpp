@@ -81,7 +81,7 @@ class OneKey {
   std::array<Calls, 2> unexplained_;
 };
 
-/// Checks the calls on one key, which are sorted by their beginnings.
+/// Checks the calls on one key. The calls are sorted by their beginnings.
 std::string find_fault_of_key(std::span<const Event> calls, bool before, bool after) {
   std::vector<const Event*> by_end;
   for (const Event& event : calls) by_end.push_back(&event);

@@ -26,7 +26,7 @@ namespace gradus::sets_detail {
 /// The number of bytes that the calling thread has allocated through CountingAllocators, minus the bytes it has freed.
 inline constinit thread_local std::int64_t bytes_taken = 0;
 
-/// A std::allocator that counts bytes, which costs one addition per call.
+/// A std::allocator that counts bytes. Counting costs one addition per call.
 template <class T>
 struct CountingAllocator {
   using value_type = T;
@@ -164,8 +164,8 @@ class alignas(128) Worker {
   core::Clock::time_point end_;
 };
 
-/// Runs the whole job on a set of type Set. Its keys must be std::int64_t and its allocator a CountingAllocator.
-/// `threads`: the number of threads; 0 means the number in `execution`.
+/// Runs the whole job on a set of type Set. The keys of Set must be std::int64_t, and the allocator of Set must be a
+/// CountingAllocator. `threads`: the number of threads; 0 means the number in `execution`.
 template <class Set>
 Outcome run_job(const Problem& problem, const Execution& execution, std::vector<Phase>& phases, bool is_ordered,
                 int threads = 0) {

@@ -14,7 +14,7 @@
 
 namespace gradus::sets_detail {
 
-/// The percentages of the kinds of calls. Their sum is 100.
+/// The percentage of each kind of call. The percentages add up to 100.
 struct Mix {
   int contains = 0;
   int insert = 0;
@@ -33,7 +33,7 @@ struct Problem {
   double most_seconds = 0;      ///< time limit, after which threads make no more calls; 0: no limit
   Mix mix = {80, 10, 10};
   std::uint64_t seed = 1;
-  /// If true, the history is recorded. A shared clock then orders the calls, which slows them down.
+  /// If true, the history is recorded. A shared clock then orders the calls. The clock slows the calls down.
   bool records = false;
   std::stop_token stop;
 

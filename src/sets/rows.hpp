@@ -1,4 +1,4 @@
-// Parts that several rows of the table of concurrent sets use.
+// Functions and constants for several rows of the table of concurrent sets.
 #pragma once
 
 #include <string>

@@ -30,7 +30,8 @@ CaseData random_graph(std::int64_t vertices, double density, std::int64_t low, s
   return data;
 }
 
-/// Changes each weight to w(u, v) + h(u) - h(v). About half of the weights become negative, but no cycle does.
+/// Changes each weight to w(u, v) + h(u) - h(v). About half of the weights become negative, but no cycle becomes
+/// negative.
 CaseData with_potentials(CaseData data, std::int64_t highest, std::uint64_t seed) {
   const Random random(seed, 12);
   const auto potential = [&](std::int64_t vertex) {

@@ -1,5 +1,5 @@
-// Test cases on which every variant is compared with the oracle: by shortest_paths_test, by `gradus verify`, and before
-// every timing. Each case is a small graph with one difficult property.
+// Test cases on which shortest_paths_test and `gradus verify` compare every variant with the oracle. Benchmarks do the
+// same before they measure. Each case is a small graph with one difficult property.
 #pragma once
 
 #include <functional>

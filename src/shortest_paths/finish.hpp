@@ -50,8 +50,8 @@ template <class T, class C>
 }
 
 /// Converts a row of lengths to distances. Writes no_route() for vertices v without a route, for which route_to(v) is
-/// false. In floating-point, an infinite length also means that there is no route. Returns the first vertex whose
-/// distance exceeds T, or -1. `target` is the only vertex to convert, or -1 for all.
+/// false. For floating-point types, an infinite length also means that there is no route. Returns the first vertex
+/// whose distance exceeds T, or -1. `target` is the only vertex to convert, or -1 for all.
 template <class T, class LengthTo, class RouteTo>
 std::int64_t finish_row(std::int64_t n, std::int64_t target, T* row, const LengthTo& length_to,
                         const RouteTo& route_to) {

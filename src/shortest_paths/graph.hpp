@@ -74,7 +74,7 @@ struct GraphFacts : Facts {
   Width width() const {
     constexpr auto most = static_cast<Wider<T>>(std::numeric_limits<T>::max());
     if constexpr (std::is_floating_point_v<T>) {
-      if (greatest <= most / 4) return Width::own;  // half of the limit for sums of two, as a margin for rounding
+      if (greatest <= most / 4) return Width::own;  // sums of two need half of the range; the rest is for rounding
     } else {
       if (greatest < unreachable<T>() / 3) return Width::own;
     }

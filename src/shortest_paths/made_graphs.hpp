@@ -35,7 +35,7 @@ struct RoadGrid {
   std::int64_t vertices() const { return rows * columns; }
   std::int64_t edges() const { return vertices() == 0 ? 0 : 2 * (rows * (columns - 1) + columns * (rows - 1)); }
 
-  /// Calls use(edge) for the edges from a vertex, in ascending order of ends.
+  /// Calls use(edge) for the edges from a vertex, in ascending order of the vertices to which they lead.
   template <class Use>
   void edges_from(std::int64_t vertex, const Use& use) const {
     constexpr std::uint64_t stream = 22;
@@ -83,7 +83,8 @@ struct RandomEdges {
 
  private:
   /// Returns element `index` of a permutation of all pairs. The permutation is a Feistel network on the numbers below a
-  /// power of four, repeated until the result is a valid pair (cycle walking), which keeps it a permutation.
+  /// power of four, repeated until the result is a valid pair (cycle walking). The result is then a permutation of the
+  /// valid pairs.
   std::uint64_t pair_of(std::uint64_t index) const {
     constexpr std::uint64_t stream = 23;
     constexpr std::uint64_t rounds = 4;

@@ -40,7 +40,7 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
     else if (chosen_rows) bytes.add_matrix(n, n, element);
     if (sizes.copied) bytes.add_matrix(n, n, element);
   }
-  // Memory for edge lists or trees of the search for predecessors, and for the facts of the rows.
+  // Adds the memory for the facts of the rows, and for the edge lists or trees with which predecessors are searched.
   bytes.add_matrix(n, threads, tree_bytes);
   const std::int64_t few_edges = n * n / 16;
   if (shape.predecessors && !shape.floating && (shape.edges < few_edges || sizes.at_most)) {

@@ -1,4 +1,4 @@
-// Detects negative cycles, for which shortest routes do not exist.
+// Detects negative cycles. In a graph with a negative cycle, some shortest routes do not exist.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// If the graph has a negative cycle, throws VertexError with the cycle's vertices in order, the first one repeated at
-/// the end. Otherwise returns, for each vertex, the length of the shortest route that ends at this vertex. This length
-/// is at most 0. In floating-point, a cycle counts as negative if its exact sum is below 0 by more than the rounding
-/// error. AnyGraph is Graph or SparseGraph.
+/// If the graph has a negative cycle, throws VertexError with the cycle's vertices in order. The last vertex repeats
+/// the first. Otherwise returns, for each vertex, the length of the shortest route that ends at this vertex. This
+/// length is at most 0. In floating-point, a cycle counts as negative if its exact sum is below 0 by more than the
+/// rounding error. AnyGraph is Graph or SparseGraph.
 template <class AnyGraph>
 std::vector<Wider<typename AnyGraph::Weight>> refuse_negative_cycles(const AnyGraph& graph,
                                                                      const std::stop_token& stop);

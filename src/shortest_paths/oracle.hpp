@@ -1,4 +1,4 @@
-// Straightforward computation of the canonical result. It is neither a rung nor timed as a baseline.
+// Computes the canonical result in a straightforward way. The oracle is not a rung and is never timed as a baseline.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@ namespace gradus::shortest_paths_detail {
 
 template <class T>
 struct Truth {
-  ShortestPathsResult<T> result;   ///< includes predecessors; each floating-point distance is rounded about once
+  ShortestPathsResult<T>
+      result;  ///< includes predecessors; floating-point distances are computed in a wider type, then rounded
   std::vector<long double> exact;  ///< N x N for floating-point: the distances in a wider type
   /// N x N for floating-point: for each pair, the sum of the absolute weights on a shortest route.
   std::vector<long double> magnitude;

@@ -12,7 +12,7 @@
 
 namespace gradus::shortest_paths_detail {
 
-/// Scalar version of the vector function, for 128-bit numbers.
+/// Scalar version of the vectorised mark_predecessors(), for 128-bit numbers.
 static void mark_predecessors(const Int128* const* to_via, const Int128* weights, const Int128* lengths,
                               std::int64_t first_via, std::int64_t vias, Int128* best) {
   for (std::int64_t via = vias - 1; via >= 0; --via)
@@ -52,8 +52,8 @@ struct EdgesTo {
   }
 };
 
-/// Finds rows [first, last) from the edge lists. Processes several sources at once. Their lengths to a vertex are
-/// contiguous, and each edge is read once for all these sources.
+/// Finds the predecessors of rows [first, last) from the edge lists. Processes several sources at once. The lengths
+/// from these sources to a vertex are contiguous, and one read of an edge serves all these sources.
 template <class C>
 void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greatest, std::int64_t first,
                 std::int64_t last, MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
@@ -91,7 +91,7 @@ void from_lists(const EdgesTo<C>& edges, MatrixView<const C> distances, C greate
   }
 }
 
-/// Packs the edges from some vertices to `marked_columns` end vertices into contiguous memory.
+/// Copies the edges that lead from some vertices to `marked_columns` end vertices. The copy is contiguous.
 template <class T, class C>
 void pack_edges(const Graph<T>& graph, std::int64_t first_via, std::int64_t vias, std::int64_t left, C* to) {
   const std::int64_t columns = std::min(marked_columns, graph.n() - left);
@@ -105,8 +105,9 @@ void pack_edges(const Graph<T>& graph, std::int64_t first_via, std::int64_t vias
   }
 }
 
-/// Finds rows [first, last) of a dense graph. Edges are packed for a few columns and vertices at a time, so that they
-/// stay in the L1 cache. Vertices are visited in descending order, so that the lowest one is written last.
+/// Finds the predecessors of rows [first, last) in a dense graph. Edges are packed for a few columns and vertices at a
+/// time, so that they stay in the L1 cache. Vertices are visited in descending order, so that the lowest predecessor is
+/// written last.
 template <class T, class C>
 void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest, std::int64_t first, std::int64_t last,
                MatrixView<std::int32_t> predecessors, const std::stop_token& stop) {
@@ -145,8 +146,8 @@ void from_rows(const Graph<T>& graph, MatrixView<const C> distances, C greatest,
 }
 
 /// Finds the predecessors by breadth-first search along edges of shortest routes. The predecessor of a vertex is the
-/// first vertex from which the search reaches it. This predecessor is on a route with the fewest edges and is the
-/// lowest vertex of its level.
+/// first vertex from which the search reaches it. This predecessor is on a shortest route with the fewest edges. Of all
+/// such predecessors, it is the lowest.
 template <class T, class C>
 void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64_t source, std::int32_t* predecessors) {
   const std::int64_t n = graph.n();
@@ -169,7 +170,8 @@ void by_levels(const Graph<T>& graph, const C* distances, C greatest, std::int64
   }
 }
 
-/// Distributes calls of task(first, last), which cover all rows, among threads. Rethrows the first exception.
+/// Divides all rows into ranges, and calls task(first, last) for each range, on several threads. Rethrows the first
+/// exception.
 template <class Task>
 void share_rows(std::int64_t n, std::int64_t rows_of_a_task, int threads, const std::stop_token& stop,
                 const Task& task) {
@@ -221,7 +223,7 @@ void find_predecessors(const Graph<T>& graph, std::int64_t edges, MatrixView<con
       from_lists(lists, distances, greatest, first, last, predecessors, stop);
     });
   } else {
-    constexpr std::int64_t most_rows = 64;  // upper limit of the rows that a task processes with the same packed edges
+    constexpr std::int64_t most_rows = 64;  // a task processes at most this number of rows with the same packed edges
     const std::int64_t rows =
         std::clamp(n / (std::int64_t{4} * threads) / marked_rows * marked_rows, marked_rows, most_rows);
     share_rows(n, rows, threads, stop, [&](std::int64_t first, std::int64_t last) {

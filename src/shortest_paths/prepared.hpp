@@ -35,7 +35,7 @@ bool is_bound_for_gpu(const Request<T>& request) {
 /// The prepared graph.
 template <class T>
 struct Prepared {
-  Graph<T> graph;         ///< the matrix, if has_matrix is true: in host memory, or the caller's matrix on a GPU
+  Graph<T> graph;         ///< if has_matrix is true: a matrix in host memory, or the caller's matrix on a GPU
   SparseGraph<T> sparse;  ///< the edge lists, if has_lists is true
   Matrix<T> weights;      ///< memory of the matrix, if the caller has no suitable matrix
   GraphFacts<T> facts;

@@ -20,7 +20,7 @@ namespace gradus::shortest_paths_detail {
 
 __extension__ using Int128 = __int128;
 
-/// The type for sums of T that exceed T.
+/// A type wider than T, which holds sums that exceed T.
 template <class T>
 struct WiderOf;
 template <>
@@ -103,7 +103,7 @@ struct Problem {
   MatrixView<Wider<T>> wide;
   /// Replaces all matrices of this struct if the variant works on edge lists.
   const SparseProblem<T>* sparse = nullptr;
-  /// Upper bound of the magnitude of all distances. For integers, below unreachable() / 2.
+  /// Upper bound of the magnitude of all distances. For integers, the bound is below unreachable() / 2.
   Wider<T> greatest = 0;
   /// N x N elements if requested, otherwise empty. In a graph without cycles of length 0, an integer variant may write
   /// the predecessors (see Solved), by the canonical rule. The driver writes all predecessors that the variant has not
@@ -112,7 +112,7 @@ struct Problem {
   std::int64_t tile = 0;  ///< side of the tiles; 0: the variant's default
   std::int64_t edges = 0;
   bool negative = false;
-  /// For a variant that accepts GPU memory (Variant::device_input): the job on whose GPU `distances` resides with
+  /// For a variant that accepts GPU memory (Variant::device_input): the job whose GPU holds `distances`, with
   /// contiguous rows. The driver then computes the predecessors. Null for other variants, whose matrices are in host
   /// memory.
   cuda::Job* gpu = nullptr;

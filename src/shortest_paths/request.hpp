@@ -116,8 +116,8 @@ struct Request {
   bool is_matrix() const { return std::holds_alternative<std::monostate>(edges); }
   EdgeRules<T> rules() const { return {graph.no_edge, options.undirected, options.unweighted}; }
 
-  /// Chooses the number of threads by the work between two barriers: one step over a matrix's tiles, or all searches
-  /// along edges.
+  /// Chooses the number of threads by the work between two barriers. For a matrix, this is one step over all tiles. For
+  /// edge lists, it is all searches.
   void choose_threads() {
     const auto n = static_cast<double>(vertices);
     const double of_searches = 10 * static_cast<double>(rows()) * (n + static_cast<double>(listed()));

@@ -208,8 +208,9 @@ class InOrder {
     return vertex;
   }
 
-  /// Returns true if the tails are valid and ascending. This must be known before any edge is stored: with other tails,
-  /// threads would write to each other's places. For most unsorted lists, the check ends early.
+  /// Returns true if the tails are valid and ascending. This must be known before any edge is stored. If the tails were
+  /// invalid or out of order, threads would write to each other's places. For most unsorted lists, the check ends
+  /// early.
   bool is_ascending(int threads) const {
     if constexpr (std::is_same_v<Edges, EdgeView<T>>) {
       const std::int32_t* const from = edges_.from.data();
@@ -287,7 +288,7 @@ SparseGraph<T> list_any(const Edges& edges, const EdgeRules<T>& rules, const std
   const auto weight_of = [&](std::int64_t edge) { return weights.empty() ? T{1} : weights[edge]; };
   const auto is_edge = [&](T weight) { return weight != rules.no_edge && weight != no_route<T>(); };
   SparseGraph<T> graph;
-  // This buffer has one more element than the starts of the result, because storing the arcs shifts the starts by one
+  // This buffer has one more element than `starts` of the result, because storing the arcs shifts all starts by one
   // vertex.
   Buffer<std::int64_t> next(n + 2, 0);
   in_stretches(count, stop, [&](std::int64_t first, std::int64_t last) {

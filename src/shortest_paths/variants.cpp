@@ -35,10 +35,10 @@ bool fits_gpu(const Variant& variant, const Shape& shape, const execution::Machi
   return variant.memory(shape, 1).device <= execution::plannable_memory(execution::least_gpu(machine));
 }
 
-// Returns the estimated seconds of one search on one core. The more edges leave a vertex, the more time a search takes
-// per edge, because the length of a vertex improves more often before the vertex is settled. With at most one random
-// edge per vertex, a search reaches few vertices. With only a few more edges per vertex, a search reaches nearly all
-// vertices.
+// Returns the estimated time of one search on one core, in seconds. The more edges leave a vertex, the more time a
+// search takes per edge, because the length of a vertex improves more often before the vertex is settled. With at most
+// one random edge per vertex, a search reaches few vertices. With only a few more edges per vertex, a search reaches
+// nearly all vertices.
 double search_seconds(const Shape& shape) {
   if (shape.vertices == 0) return 0;
   const auto n = static_cast<double>(shape.vertices);
@@ -58,7 +58,7 @@ double relax_seconds(const Shape& shape) {
          (shape.wide ? 16 / wide_bytes_per_second : shape.element_bytes / bytes_per_second);
 }
 
-/// Returns the estimated seconds for the whole matrix, including the predecessors.
+/// Returns the estimated time for the whole matrix, including the predecessors, in seconds.
 double whole_matrix_seconds(const Shape& shape) {
   const double relax = relax_seconds(shape);
   if (!shape.predecessors) return relax;

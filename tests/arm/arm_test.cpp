@@ -65,7 +65,7 @@ void try_out_set(const char* name, const MakeKey& key_of) {
   constexpr int keys = 24;
   constexpr int calls = 1500;
   Set set;
-  // For each thread and key: insertions minus erasures.
+  // For each thread and key, the number of insertions minus the number of erasures.
   std::vector<std::vector<int>> there(threads, std::vector<int>(keys));
   in_threads(threads, [&](int thread) {
     std::uint32_t random = 1U + static_cast<std::uint32_t>(thread);

@@ -33,7 +33,7 @@ struct AttackOptions {
 
 struct AttackReport {
   std::uint64_t cases = 0;
-  std::uint64_t refused = 0;  ///< number of cases that the contract refuses
+  std::uint64_t refused = 0;  ///< number of cases that the library must refuse
   std::uint64_t runs = 0;
   std::uint64_t faulty_cases = 0;
 };
@@ -62,7 +62,8 @@ auto outcome_of(const Run& run) {
   return outcome;
 }
 
-/// Returns "" if both outcomes are answers or the same kind of error, otherwise a description.
+/// Returns "" if both outcomes are answers or both are the same kind of error, otherwise a description of the
+/// difference.
 template <class A, class B>
 std::string status_difference(const Outcome<A>& is, const Outcome<B>& expected) {
   const auto text = [](const auto& outcome) {
@@ -77,7 +78,7 @@ bool same_bits(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// Returns "" if all elements have the same bits, otherwise a description.
+/// Returns "" if all elements have the same bits, otherwise a description of the difference.
 template <class A, class B>
 std::string difference(const char* what, const A& is, const B& expected) {
   if (is.size() != expected.size())

@@ -13,7 +13,7 @@ namespace gradus::attack {
 
 class Random {
  public:
-  /// `stream` makes the cases of different problems independent.
+  /// Each problem has a different `stream`, so that its cases are independent of the cases of other problems.
   Random(std::uint64_t seed, std::uint64_t number, std::uint64_t stream) : state_(seed * 0x9e3779b97f4a7c15 + stream) {
     state_ ^= next() + number * 0xd1342543de82ef95;
     next();
@@ -56,7 +56,7 @@ T moved_by_steps(T value, std::int64_t steps) {
   return value;
 }
 
-/// The largest decimal exponent of a problem's numbers. It leaves room for squares and products.
+/// The largest decimal exponent of a problem's numbers. It is so small that squares and products do not overflow.
 template <class T>
 inline constexpr int large_exponent = sizeof(T) == 4 ? 30 : 150;
 

@@ -81,7 +81,8 @@ class Browser:
 
 
 class BrowserPage:
-    """A loaded page. `requests` holds all addresses that it requested, `messages` its errors and warnings."""
+    """A loaded page. `requests` holds all addresses that the page requested. `messages` holds the page's errors and
+    warnings."""
 
     def __init__(self, browser, path, width=1100, height=900, dark=False, javascript=True, scripts=()):
         self.browser = browser

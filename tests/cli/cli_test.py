@@ -1,4 +1,4 @@
-"""Tests of commands that apply to all problems or to none."""
+"""Tests commands that apply to all problems or to none."""
 
 import csv
 import json
@@ -126,7 +126,7 @@ class Usage(ProgramCase):
         ]:
             self.refused(2, *arguments, says=says)
         self.assertFalse(os.path.exists(self.path("x.npy")))
-        # With a shape that uses these options, they are accepted.
+        # The options are accepted if the shape uses them.
         self.succeed("generate", "blobs", "-n", 5, "--clusters", 3, "--spread", 1, "--low", 1, "--seed", 3,
                      "-o", self.path("x.npy"))
 
@@ -181,11 +181,11 @@ class Usage(ProgramCase):
 
 
 class StandardStreams(ProgramCase):
-    """Streams that cannot be written: a full disk, a descriptor that the caller has closed, a reader that has
-    exited."""
+    """Tests output to streams that cannot be written: a full disk, a descriptor that the caller has closed, and a pipe
+    whose reader has exited."""
 
     def run_with(self, stream, fault, *arguments):
-        """Returns the finished program, with the other stream captured."""
+        """Runs the program with a fault in one of its two output streams. The other stream is captured."""
         number = {"stdout": 1, "stderr": 2}[stream]
         other = {"stdout": "stderr", "stderr": "stdout"}[stream]
         options = {other: subprocess.PIPE}
@@ -224,7 +224,7 @@ class StandardStreams(ProgramCase):
                     self.assertTrue(result.stderr.startswith(b"gradus: cannot write to standard output: " + says), result.stderr)
 
     def test_messages_get_into_no_file(self):
-        """If a standard stream is closed, the first file that a process opens would get the number of this stream."""
+        """If a standard stream is closed, the next file that the process opens gets the stream's number."""
         for number in (0, 1, 2):
             for name in ("x.npy", "x.csv"):
                 self.succeed("generate", "uniform", "-n", 50, "-o", self.path(name))
@@ -359,7 +359,7 @@ class Generate(Case):
 
 
 class Compare(Case):
-    """Comparisons of two results of bench; bench/compare_test.cpp tests the statistics."""
+    """Tests comparisons of two results of bench. bench/compare_test.cpp tests the statistics."""
 
     def steady(self):
         """Returns the path of a result whose samples are the same on every machine."""
@@ -369,7 +369,8 @@ class Compare(Case):
         return self.file("old.json", json.dumps(result))
 
     def copy(self, source, name, factor=1.0, change=lambda result: None):
-        """Returns the path of a copy of the result, with changes and with the samples of its second row multiplied."""
+        """Copies a result, applies the changes, and multiplies the samples of the second row. Returns the path of the
+        copy."""
         result = json.loads(content(source))
         for sample in result["groups"][0]["rows"][1]["samples"]:
             sample["seconds"] *= factor
@@ -464,7 +465,7 @@ class Compare(Case):
 
 
 class Report(Case):
-    """Pages as text; tests/cli/page_test.py opens them in a browser."""
+    """Tests the text of pages. tests/cli/page_test.py opens pages in a browser."""
 
     HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -700,8 +701,8 @@ class Interrupt(InterruptCase):
 
 
 class Truncated(InterruptCase):
-    """Inputs that shrink while they are read. If the program mapped such an input into memory, SIGBUS would kill the
-    program."""
+    """Tests inputs that shrink while they are read. If the program mapped such an input into memory, SIGBUS would kill
+    the program."""
 
     def check(self, file, *arguments):
         out = self.path("out")
@@ -713,7 +714,8 @@ class Truncated(InterruptCase):
         os.truncate(file, 4096)
         stdout, stderr = job.communicate(timeout=120)
         self.assertEqual(job.returncode, 3, stderr)
-        self.assertIn(f"'{file}': the file became shorter while it was read", stderr)
+        self.assertIn(f"'{file}': byte ", stderr)
+        self.assertIn(": the file became shorter while it was read", stderr)
         self.assertEqual(stdout, "")
         self.assertEqual(os.listdir(out), [])
 

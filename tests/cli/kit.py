@@ -96,7 +96,7 @@ def write_npy(path, dtype, shape, values=None, raw=None, header=None, version=b"
     return path
 
 
-# The type in .npy of the elements of each format of vectors.
+# For each format of vectors: the .npy type of its elements.
 VECTORS = {".fvecs": "<f4", ".bvecs": "|u1", ".ivecs": "<i4", ".fbin": "<f4", ".u8bin": "|u1", ".i8bin": "|i1",
            ".safetensors": "<f4"}
 
@@ -223,12 +223,12 @@ class Case(unittest.TestCase):
 
 
     def charts_of(self, page):
-        """Returns a dict from the title of each chart on a page of results to the rows of its values."""
+        """Returns a dict that maps the title of each chart on a page of results to the rows of the chart's values."""
         found = re.findall(r'<figure class="chart"><h4>([^<]*)</h4>.*?href="data:text/csv;charset=utf-8,([^"]*)"', content(page, "r"), re.S)
         return {html.unescape(title): list(csv.reader(urllib.parse.unquote(text).splitlines())) for title, text in found}
 
     def pictures_of(self, page):
-        """Returns a dict from the title of each picture to the bytes of its file."""
+        """Returns a dict that maps the title of each picture to the bytes of the picture's file."""
         found = re.findall(r'<img alt="([^"]*)"[^>]* src="data:image/png;base64,([^"]*)"', content(page, "r"))
         return {html.unescape(title): base64.b64decode(text, validate=True) for title, text in found}
 

@@ -29,7 +29,7 @@ def why_not():
 
 
 class RanksCase(Case):
-    """Jobs of one command."""
+    """Tests jobs of one command on several ranks."""
 
     COMMAND = ""
     ENDING = ""  # file name ending of the command's results
@@ -55,7 +55,7 @@ class RanksCase(Case):
         return subprocess.CompletedProcess(job.args, job.returncode, stdout, stderr)
 
     def ranks_of(self, out):
-        """Returns the processes of the job that writes to `out`, by rank."""
+        """Returns a dict that maps each rank to its process, for the job that writes to `out`."""
         found = {}
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:

@@ -1,4 +1,4 @@
-"""Pages of results in a browser: what they draw and load, and how they treat text that looks like markup."""
+"""Tests pages of results in a browser: what the pages draw and load, and how they treat text that looks like markup."""
 
 import json
 import os
@@ -10,7 +10,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 class PageCase(Case):
-    """A result of bench, and pages of it."""
+    """Opens pages of results in a browser."""
 
     @classmethod
     def setUpClass(cls):
@@ -276,7 +276,7 @@ class Foreign(PageCase):
         self.assertIn("<img src=x onerror=alert(1)>.csv", page.evaluate("document.body.innerText"))
 
     def test_text_of_answers_never_becomes_markup(self):
-        """Hostile names of files, columns, atoms and vertices on the page of each kind of job."""
+        """Tests the page of each kind of job with hostile names of files, columns, atoms and vertices."""
         path, name = self.path("page.html"), HOSTILE.replace("/", ":")
         word = "<img/src=x/onerror=alert(1)>"  # has no blanks, so that it is a single word
         table = self.file(name + ".csv", HOSTILE + ",b\n1,2\n3,4\n5,7\n")

@@ -9,7 +9,7 @@ and data for tests/cli/cli_test.py:
   json_jobs(case)      for each command with --json: arguments of a small job
   NARROWED             words to append to slow examples of the documents, which would take half a minute or more
   repeated_jobs(case)  for each command with --repeat: jobs, each as (words, ending of the output or None)
-  INPUTS               for each of the reader's files that examples name: a command that makes such a file
+  INPUTS               for each file that an example reads: a command that makes such a file
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Jobs with several threads when the system refuses to start threads."""
+"""Tests jobs with several threads if the system refuses to start threads."""
 
 import os
 import resource

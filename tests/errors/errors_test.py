@@ -27,8 +27,9 @@ class Errors(Case):
         return "shortest-paths", self.rows("g.npy", *values, columns=3, dtype=dtype)
 
     def provocations(self):
-        """Returns a pair for each error. Its first element is a function that writes the input and returns the command.
-        Its second element is the name of the file that the error must name, or None if the error names no file."""
+        """Returns a pair for each error. The first element of a pair is a function that writes the input and returns
+        the command. The second element is the name of the file that the error must name, or None if the error names no
+        file."""
         return {
             "a point that is not a number": (lambda: self.fit(1, 1, math.nan, 2, 3, 3), "p.npy"),
             "more clusters than points": (lambda: self.fit(clusters=9), "p.npy"),

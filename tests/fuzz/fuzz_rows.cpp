@@ -1,5 +1,6 @@
 // Parses any bytes as a file of the format GRADUS_POINTS_FORMAT, under each of its endings. The format must find rows
-// that are within the bytes, or throw InputError. Every element must be readable, in one block and in two.
+// that are within the bytes, or throw InputError. Every element must be readable, whether the rows are read in one
+// block or in two.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

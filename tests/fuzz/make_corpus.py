@@ -60,7 +60,7 @@ with zipfile.ZipFile(corpus / "npz/comment.npz", "w") as archive:
 
 
 def zip64(name, content):
-    """Returns an archive like those that the zipfile module writes above 4 GiB: all numbers are in the 64-bit
+    """Returns an archive in the form that the zipfile module writes above 4 GiB: all numbers are in the 64-bit
     fields."""
     checksum, size, none = zlib.crc32(content), len(content), 0xFFFFFFFF
     extra = struct.pack("<HHQQQ", 1, 24, size, size, 0)

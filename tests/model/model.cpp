@@ -1,4 +1,5 @@
-// This file uses longjmp() to switch between stacks. The checked version of longjmp() reports that as an error.
+// This file uses longjmp() to switch between stacks. The checked version of longjmp() would report such a switch as an
+// error.
 #undef _FORTIFY_SOURCE
 #include "tests/model/model.hpp"
 
@@ -100,7 +101,7 @@ struct Choice {
 
 struct Object {
   const void* key;
-  int thread;  ///< index of the thread; -1 if all threads share the object
+  int thread;  ///< index of the thread that owns the object; -1 if all threads share the object
   void* object;
   void (*destroy)(void*);
 };
@@ -208,7 +209,7 @@ class Engine {
   std::array<Thread, most_threads> threads_;
   int count_ = 0;  // number of threads, including thread 0
   int current_ = 0;
-  int maker_ = 0;  // thread that constructs an object which all threads share from the beginning
+  int maker_ = 0;  // during the construction of a shared object, the thread that constructs it
   jmp_buf scheduler_{};
   Scenario scenario_;
   bool over_ = false;
@@ -222,7 +223,7 @@ class Engine {
   std::vector<Variable> variables_;
   std::vector<Write> writes_;
   std::unordered_map<const void*, int> alive_;
-  // Numbers that replace addresses, because addresses differ between executions.
+  // The number that replaces each address, because addresses differ between executions.
   std::unordered_map<std::uint64_t, std::uint64_t> names_;
   std::map<const void*, Data> data_;
   std::vector<Object> objects_;
@@ -390,7 +391,8 @@ bool Engine::backtrack() {
 }
 
 /// Returns true if this state was reached before, so that its continuation has been explored. Two states are equal if
-/// every thread has seen and knows the same, and if all variables have the same writes in the same order.
+/// each thread has read the same values and has the same knowledge in both, and if all variables have the same writes
+/// in the same order.
 bool Engine::is_known_state() {
   if (at_ < trail_.size()) return false;  // the execution still repeats the path to a new choice
   std::uint64_t state = 0;
@@ -530,10 +532,10 @@ int Engine::least_position(const Variable& variable, int index, std::memory_orde
   return least;
 }
 
-/// Removes candidate writes that reveal no new behaviour. Knowledge only restricts what a thread may read later. If an
-/// older candidate with the same value teaches the thread nothing, reading it leaves the most choices, so newer
-/// candidates with this value are removed. The newest write of each value always stays: a thread that waits for another
-/// value could otherwise wait forever.
+/// Removes candidate writes that reveal no new behaviour. A thread that knows less can read more values later. If
+/// reading a candidate adds nothing to the thread's knowledge, newer candidates with the same value are therefore
+/// removed. The newest write of each value always stays: a thread that waits for another value could otherwise wait
+/// forever.
 void Engine::thin_out(std::vector<int>& candidates, std::memory_order order) const {
   if (order == std::memory_order_seq_cst) return;
   const Clock& clock = now().knows.clock;

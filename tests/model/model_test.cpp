@@ -69,14 +69,15 @@ TEST(Model, MessagePassing) {
 }
 
 TEST(Model, Coherence) {
-  // A thread that has seen a write sees no earlier one.
+  // After a thread has seen a write, it sees no earlier write of the same variable.
   const Seen all = all_of({[](State& s) { s.x.store(1, relaxed), s.x.store(2, relaxed); },
                            [](State& s) { s.seen[0] = s.x.load(relaxed), s.seen[1] = s.x.load(relaxed); }});
   EXPECT_EQ(all, (Seen{{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}}));
 }
 
 TEST(Model, WritesOfTwoThreadsHaveOneOrderForEachVariableAlone) {
-  // In each variable, either store may be last. It is even possible that the first stores of both threads are last.
+  // For each variable, the store of either thread may be the last one. It is even possible that the first stores of
+  // both threads are the last ones.
   const Seen all = all_of({[](State& s) {
                              s.x.store(1, relaxed), s.y.store(2, relaxed);
                              s.seen[0] = s.y.load(relaxed);

@@ -13,9 +13,9 @@ namespace gradus {
 /// for `array_lock` with 64 slots; no other memory.
 ///
 /// Each thread waits at a separate cache line, so that a hand-off affects only the next thread. With more threads than
-/// slots, several threads share a slot. A slot holds the last 64-bit number that was called there, instead of a flag.
-/// So a thread that shares a slot recognises its own number. Source: T. E. Anderson, "The performance of spin lock
-/// alternatives for shared-memory multiprocessors" (1990).
+/// slots, several threads share a slot. A slot contains the last 64-bit number that was called there, so threads that
+/// share a slot recognise their own numbers. Source: T. E. Anderson, "The performance of spin lock alternatives for
+/// shared-memory multiprocessors" (1990).
 template <std::size_t Slots = 64, class Policy = lock_policy>
 class basic_array_lock {
  public:

@@ -9,19 +9,20 @@
 
 namespace gradus {
 
-/// The queue lock of Craig, and of Landin and Hagersten. Lockable. First come, first served. Size 256 bytes, plus a
-/// node of 128 bytes for each lock that was ever used and each thread that holds or wants a lock. A thread caches up to
-/// 16 nodes.
+/// The queue lock of Craig, and of Landin and Hagersten. Lockable. First come, first served. Size 256 bytes. In
+/// addition, there is a node of 128 bytes for each lock that was ever used, and for each thread that holds or wants a
+/// lock. A thread caches up to 16 nodes.
 ///
 /// One exchange appends a thread to the queue and returns its predecessor's node. The thread waits at this node, to
-/// which only the predecessor writes, and then takes the node over. The memory grows with the number of threads that
-/// wait for the lock at the same time. (array_lock needs a slot for each thread that might ever wait.)
+/// which only the predecessor writes. After the wait, the thread owns the node. The memory grows with the number of
+/// threads that wait for the lock at the same time. (array_lock needs a slot for each thread that might ever wait.)
 ///
 /// A 64-bit word identifies one use of one node (node_pool.hpp). A use is complete when the node contains the word of
-/// this use. If a thread reads a node after another thread has reused the node, it finds a different word and is not
-/// misled. If try_lock() finds a completed use at the end of the queue, a single compare-and-exchange checks that the
-/// word of this use is still there. Sources: T. S. Craig, "Building FIFO and priority-queuing spin locks from atomic
-/// swap" (1993); P. Magnusson, A. Landin and E. Hagersten, "Queue locks on cache coherent multiprocessors" (1994).
+/// this use. If a node is reused, a thread that still polls it finds a different word, and does not conclude that the
+/// earlier use is complete. If try_lock() finds a completed use at the end of the queue, a single compare-and-exchange
+/// checks that the word of this use is still there. Sources: T. S. Craig, "Building FIFO and priority-queuing spin
+/// locks from atomic swap" (1993); P. Magnusson, A. Landin and E. Hagersten, "Queue locks on cache coherent
+/// multiprocessors" (1994).
 template <class Policy = lock_policy>
 class basic_clh_lock {
   using pool = lock_node_pool<Policy>;

@@ -27,9 +27,9 @@ class basic_cna_lock {
     if (try_lock()) return;
     alignas(lock_padding) node own;
     own.memory_node = Policy::memory_node();
-    // acquire: if the queue is not empty, this thread sees the initialisation of the last node before this thread
-    // accesses that node. If the queue is empty, this thread sees the writes of the previous holder. release: the next
-    // thread sees the initialisation of `own`.
+    // acquire: if the queue is not empty, the initialisation of the last node is visible to this thread before the
+    // thread accesses that node. If the queue is empty, this thread sees the writes of the previous holder. release:
+    // the initialisation of `own` is visible to the next thread.
     node* const before = last_.exchange(&own, std::memory_order_acq_rel);
     if (before != nullptr) {
       // release: a thread that reaches `own` through this link sees the initialisation of `own`.
@@ -85,8 +85,8 @@ class basic_cna_lock {
   // release: the thread that is let in sees the writes of this thread.
   static void let_in(node* one) noexcept { one->is_let_in.store(true, std::memory_order_release); }
 
-  // Returns the node that goes next: a node of the queue that begins at `first`, or the first skipped node. All other
-  // nodes stay in one of the two queues.
+  // Returns the node of the thread that goes next: a node of the queue that begins at `first`, or the first skipped
+  // node. All other nodes stay in one of the two queues.
   node* choose(node* first) noexcept {
     if (!knows_node_) {
       memory_node_ = Policy::memory_node();
@@ -121,7 +121,8 @@ class basic_cna_lock {
     passed_last_ = last;
   }
 
-  // Returns the node behind `one`. The thread of this node has already arrived and is about to link the node.
+  // Returns the node of the thread that follows the thread of `one`. The following thread has already arrived, and its
+  // link may appear only after a moment.
   static node* next_of(node& one) noexcept {
     typename Policy::spinner spinner;
     for (;;) {
@@ -131,7 +132,7 @@ class basic_cna_lock {
     }
   }
 
-  // Replaces the holder's node, which is destroyed when lock() returns, by the node inside the lock.
+  // Makes holder_, the node inside the lock, the node of the holder. `own` is destroyed when lock() returns.
   void leave_to_holder(node& own) noexcept {
     memory_node_ = static_cast<unsigned>(own.memory_node);
     knows_node_ = true;

@@ -35,7 +35,7 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
   if constexpr (std::is_integral_v<Rep> && std::is_integral_v<typename Ticks::rep> && ticks_period::num == 1 &&
                 Period::num <= most / Period::den) {
     if (std::cmp_less_equal(time.count(), most)) {
-      // Splits the time into whole seconds and a rest in units of 1 / Period::den.
+      // Splits the time into whole seconds and a remainder in units of 1 / Period::den.
       const auto count = static_cast<integer>(time.count());
       integer periods = count / Period::den;
       integer parts = count % Period::den;
@@ -49,7 +49,7 @@ constexpr Ticks ticks_of(const std::chrono::duration<Rep, Period>& time) {
       integer rest = 0;
       if constexpr (Period::den <= most / ticks_period::den)
         rest = (parts * ticks_period::den + Period::den - 1) / Period::den;
-      else if (parts > 0)  // `parts` are less than a second, so the error of a double is less than a tick
+      else if (parts > 0)  // the remainder is less than a second, so the error of a double is less than a tick
         rest = static_cast<integer>(static_cast<double>(parts) / static_cast<double>(Period::den) *
                                     static_cast<double>(ticks_period::den)) +
                1;

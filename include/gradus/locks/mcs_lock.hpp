@@ -24,12 +24,12 @@ class basic_mcs_lock {
   void lock() noexcept {
     if (try_lock()) return;
     alignas(lock_padding) node own;
-    // acquire: if the queue is not empty, this thread sees the last node initialised before it links itself to that
-    // node. If the queue is empty, this thread sees the writes of the previous holder. release: the next thread sees
-    // `own` initialised.
+    // acquire: if the queue is not empty, the initialisation of the last node is visible to this thread, which then
+    // writes to that node. If the queue is empty, this thread sees the writes of the previous holder. release: the
+    // initialisation of `own` is visible to the next thread.
     node* const before = last_.exchange(&own, std::memory_order_acq_rel);
     if (before != nullptr) {
-      // release: the thread that lets this thread in sees `own` initialised.
+      // release: the initialisation of `own` is visible to the thread that lets this thread in.
       before->next.store(&own, std::memory_order_release);
       typename Policy::patient_spinner spinner;
       // acquire: this thread sees the writes of the previous holder.
@@ -46,7 +46,8 @@ class basic_mcs_lock {
   }
 
   void unlock() noexcept {
-    // acquire: the next thread's node is initialised before this thread writes to it.
+    // acquire: this thread writes to the next thread's node below. The initialisation of that node is visible to this
+    // thread.
     node* next = holder_.next.load(std::memory_order_acquire);
     if (next == nullptr) {
       node* last = &holder_;
@@ -64,7 +65,8 @@ class basic_mcs_lock {
     typename Policy::template atomic<bool> is_let_in{false};
   };
 
-  // Returns the node behind `one`. The thread of this node has already arrived and is about to link the node.
+  // Returns the node of the thread that follows the thread of `one`. The following thread has already arrived, and its
+  // link may appear only after a moment.
   static node* next_of(node& one) noexcept {
     typename Policy::patient_spinner spinner;
     for (;;) {
@@ -74,7 +76,7 @@ class basic_mcs_lock {
     }
   }
 
-  // Replaces the holder's node, which is destroyed when lock() returns, by the node inside the lock.
+  // Makes holder_, the node inside the lock, the node of the holder. `own` is destroyed when lock() returns.
   void leave_to_holder(node& own) noexcept {
     // acquire: the next thread's node is initialised. Once the next thread has stored its link in `own`, no other
     // thread accesses `own`.
@@ -84,7 +86,7 @@ class basic_mcs_lock {
       // &holder_ with release.
       holder_.next.store(nullptr, std::memory_order_relaxed);
       node* last = &own;
-      // release: the next thread sees holder_ initialised.
+      // release: the initialisation of holder_ is visible to the next thread.
       if (last_.compare_exchange_strong(last, &holder_, std::memory_order_release, std::memory_order_relaxed)) return;
       next = next_of(own);
     }

@@ -30,12 +30,13 @@ class GRADUS_EXPORT lock_node_pool {
   constexpr lock_node_pool() noexcept = default;
   lock_node_pool(const lock_node_pool&) = delete;
   lock_node_pool& operator=(const lock_node_pool&) = delete;
-  ~lock_node_pool() {  // for other policies; the pool of lock_policy is never destroyed
+  ~lock_node_pool() {  // never runs for lock_policy, whose pool lives as long as the process
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
-  /// Takes a node, which then belongs to the caller, and returns the word of its last completed use. The caller returns
-  /// the node by passing this word, or the word of a later use, to give(). Returns 0 if there is no memory.
+  /// Takes a node from the pool, and returns the word of its last completed use. The node then belongs to the caller.
+  /// The caller returns the node by passing this word, or the word of a later use, to give(). Returns 0 if there is no
+  /// memory.
   word take_used() noexcept {
     const word top = pop();
     return top != 0 ? top : make();
@@ -133,8 +134,8 @@ class GRADUS_EXPORT lock_node_cache {
     if (spare_ == 0) refill();
     return spare_ == 0 ? 0 : pool::next_use(spare_);
   }
-  /// Records that a lock now uses the spare node. If `used` is not 0, it is the word of a completed use, whose node
-  /// becomes the spare.
+  /// Records that a lock now uses the spare node. `used` is the word of a completed use, or 0. If it is not 0, the node
+  /// of this use becomes the spare.
   void exchange(word used) noexcept {
     spare_ = used;
     if (is_closed_) give_back();

@@ -1,4 +1,4 @@
-/// park_lock: two threads poll the lock for some microseconds, all others sleep until it is free.
+/// park_lock: two threads poll the lock for some microseconds, and all other threads sleep until the lock is free.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@ namespace gradus {
 /// Spin, then park. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no other memory.
 ///
 /// This lock suits programs that share the cores with other programs. While the lock is held, two threads poll it for
-/// some microseconds, which suffices for a short critical section. Every further thread sleeps at once and leaves its
-/// core to other work. The unlocking thread wakes a sleeper only if no thread polls, and a woken thread polls first. So
-/// only a few threads are awake, however many threads want the lock, and the lock's cache line moves between few cores.
-/// Any thread that is awake may take the lock, so the lock is not left idle while a sleeper wakes up. To prevent
-/// starvation, unlock() also wakes a sleeper after many hand-offs have bypassed the sleepers, even if other threads
-/// poll. Sources: A. R. Karlin and others, "Empirical studies of competitive spinning for a shared-memory
+/// some microseconds, which suffices for a short critical section. Every further thread sleeps immediately and leaves
+/// its core to other work. The unlocking thread wakes a sleeper only if no thread polls, and a woken thread polls
+/// first. So only a few threads are awake, however many threads want the lock, and the lock's cache line moves between
+/// few cores. Any thread that is awake may take the lock, so the lock is not left idle while a sleeper wakes up. To
+/// prevent starvation, unlock() also wakes a sleeper after many hand-offs have bypassed the sleepers, even if other
+/// threads poll. Sources: A. R. Karlin and others, "Empirical studies of competitive spinning for a shared-memory
 /// multiprocessor" (1991); U. Drepper, "Futexes are tricky" (2005); D. Dice, "Malthusian locks" (2017).
 template <class Policy = lock_policy>
 class alignas(lock_padding) basic_park_lock {
@@ -58,7 +58,7 @@ class alignas(lock_padding) basic_park_lock {
   }
 
   void unlock() {
-    std::uint32_t seen = seen_by_holder_ | held;  // the expected state, which the exchange checks
+    std::uint32_t seen = seen_by_holder_ | held;  // the state that the exchange expects
     const std::uint32_t passes = passes_ + 1;
     const bool is_due = passes >= Policy::most_passes;
     for (;;) {
@@ -155,16 +155,16 @@ class alignas(lock_padding) basic_park_lock {
     }
   }
 
-  // Called by a woken sleeper, which becomes a watcher. From then on, unlock() may wake another sleeper. Returns as
-  // come() does.
+  // Called by a woken sleeper, which becomes a watcher. From then on, unlock() may wake another sleeper. The return
+  // value has the same meaning as in come().
   bool watch_after_wake() noexcept {
     state_.fetch_add(one_watcher - waking - one_sleeper, std::memory_order_relaxed);
     return watch();
   }
 
-  // Polls with exponential backoff: each pause is twice as long as the one before. Long pauses let the holder keep the
-  // cache line of the lock, so that it can unlock and lock again cheaply. They waste nothing, because the waiting
-  // thread has no other work.
+  // Polls with exponential backoff: each pause is twice as long as the one before. During a long pause, the holder
+  // keeps the cache line of the lock, so unlocking and locking again are cheap for the holder. The pauses waste
+  // nothing, because the waiting thread has no other work.
   bool watch() noexcept {
     typename Policy::spinner spinner;
     unsigned pauses = Policy::first_pauses;

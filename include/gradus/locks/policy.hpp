@@ -1,6 +1,6 @@
 /// The policy of the locks: atomic variables, waiting, and cache-line padding. Each lock is a template over a policy,
-/// so that a model checker can run the same code with every order of events. Programs use the names without `basic_`.
-/// The policy of these locks uses the standard library.
+/// so that a model checker can run the same code with every order of events. The locks that programs use have names
+/// without the prefix `basic_`. Their policy uses the standard library.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@ struct GRADUS_EXPORT lock_policy {
   /// thread polled more often, it would take the lock's cache line away from the holder.
   static constexpr unsigned first_pauses = 64;
   static constexpr int looks_before_sleep = 4;
-  /// Number of threads that may poll at the same time; all others sleep at once.
+  /// Number of threads that may poll at the same time. All other threads sleep immediately.
   static constexpr std::uint32_t most_watchers = 2;
   /// Number of hand-offs that may bypass the sleepers before a sleeper is woken.
   static constexpr std::uint32_t most_passes = 1024;
@@ -141,8 +141,8 @@ struct GRADUS_EXPORT lock_policy {
   };
   /// Pauses for some microseconds, about as long as putting a thread to sleep and waking it.
   using spinner = basic_spinner<128>;
-  /// Pauses about as long as one turn of a queue of sixteen threads takes, before it yields the core. If the turn of a
-  /// thread comes after the thread has yielded its core, all threads behind it are delayed.
+  /// Pauses for about as long as one turn of a queue of sixteen threads, and only then yields the core. If the turn of
+  /// a thread comes after it has yielded its core, all threads behind it are delayed.
   using patient_spinner = basic_spinner<512>;
 
   /// Returns the NUMA node on which the thread runs, or 0 if unknown. Affects speed only.

@@ -1,5 +1,5 @@
-/// tas_lock: a single flag. A waiting thread sets the flag again and again, until it finds that the flag was clear
-/// before. The thread then has the lock.
+/// tas_lock: a single flag. A waiting thread sets the flag again and again. When it finds that the flag was clear
+/// before, the thread has the lock.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@ namespace gradus {
 
 /// Test-and-set. Lockable and TimedLockable. No order of arrival. Size 128 bytes, no other memory.
 ///
-/// Each attempt of a waiting thread is a write. The write takes the cache line away from the holder, which needs the
-/// line to unlock, and from all other waiters. tas_lock is the simplest lock. It is good for two threads that rarely
+/// Each attempt of a waiting thread is a write. The write takes the cache line away from all other waiters and from the
+/// holder, which needs the line to unlock. tas_lock is the simplest lock. It is good for two threads that rarely
 /// collide; ttas_lock is better in all other cases. Source: M. Herlihy and N. Shavit, "The Art of Multiprocessor
 /// Programming" (2008), chapter 7.
 template <class Policy = lock_policy>

@@ -10,7 +10,7 @@ namespace gradus {
 
 /// Tickets. Lockable. First come, first served. Size 256 bytes, no other memory.
 ///
-/// Locking takes one atomic addition and unlocking one store. All waiters read the same number, so each hand-off
+/// Locking takes one atomic addition, and unlocking takes one store. All waiters read the same number, so each hand-off
 /// invalidates the cached copy of every waiter. Waiters therefore rest in proportion to their distance from the head of
 /// the queue. If the next thread has no core, all threads wait for it: do not use this lock with more threads than
 /// cores. Source: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable synchronization on shared-memory

@@ -52,8 +52,9 @@ struct basic_epoch {
   using policy = Policy;
   /// A traversal may continue from a node that another thread has removed.
   static constexpr bool walks_past_removed = true;
-  /// Memory order of the store that unlinks a removed node. release: a thread that follows the new link sees the next
-  /// node initialised. The store need not be visible soon, because the mark has already removed the node.
+  /// Memory order of the store that unlinks a removed node. release: if a thread follows the new link, the
+  /// initialisation of the next node is visible to the thread. The store need not be visible soon, because the mark has
+  /// already removed the node.
   static constexpr std::memory_order unlink_order = std::memory_order_release;
 
   class domain;
@@ -117,15 +118,16 @@ class basic_epoch<Policy>::domain {
 
   /// Scans all records. If every record in use has announced the current epoch, advances the epoch.
   void try_advance() noexcept {
-    // acquire: see 2.
+    // acquire: see step 2 of the proof above.
     std::uint64_t now = epoch_.load(std::memory_order_acquire);
     const bool all_here = records_.all_of([now](record& one) {
-      // Adds 0, because the access must be a read-modify-write operation (see 3). acquire: sees the work of threads
-      // that have left their records. release: see 3b.
+      // Adds 0, because the access must be a read-modify-write operation (see step 3 of the proof). acquire: the work
+      // of threads that have left their records is visible to this thread. release: see step 3b.
       const std::uint64_t state = one.state.fetch_add(0, std::memory_order_acq_rel);
       return state == 0 || state == 2 * now + 1;
     });
-    // release: see 2. acquire: if another thread advanced the epoch first, its scan happened before.
+    // release: see step 2. acquire: if another thread advanced the epoch first, the scan of that thread is visible to
+    // this thread.
     if (all_here) epoch_.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
 
@@ -142,7 +144,7 @@ class basic_epoch<Policy>::domain {
     if (--own.until_look > 0) return;
     own.until_look = retired_between_looks;
     try_advance();
-    const std::uint64_t now = epoch_.load(std::memory_order_acquire);  // acquire: see 3a
+    const std::uint64_t now = epoch_.load(std::memory_order_acquire);  // acquire: see step 3a
     free_old(own, now);
     // Frees nodes in records of threads that have ended, or nodes that could not be freed while some thread was
     // stopped. relaxed: the value only decides whether an attempt is worthwhile.
@@ -174,10 +176,10 @@ class basic_epoch<Policy>::guard {
       : domain_(of), announced_(of.epoch_.load(std::memory_order_relaxed)),
         record_(of.records_.take(2 * announced_ + 1)) {
     for (;;) {
-      const std::uint64_t now = of.epoch_.load(std::memory_order_acquire);  // acquire: see 2
+      const std::uint64_t now = of.epoch_.load(std::memory_order_acquire);  // acquire: see step 2
       if (now == announced_) return;
       announced_ = now;
-      record_.state.exchange(2 * now + 1, std::memory_order_acq_rel);  // as in take(): see 1
+      record_.state.exchange(2 * now + 1, std::memory_order_acq_rel);  // as in take(): see step 1
     }
   }
   guard(const guard&) = delete;

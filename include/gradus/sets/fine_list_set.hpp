@@ -66,7 +66,8 @@ class fine_list_set : public sets_detail::set_interface<fine_list_set<Key, Compa
   template <class>
   friend class sets_detail::set_iterator;
 
-  /// A locked part of the list: two adjacent links, of which the second one is a node, or the last link and null.
+  /// A locked part of the list: two adjacent links. The second one is a node. At the end of the list, there is only one
+  /// link, and the node is null.
   class window {
    public:
     explicit window(link& head) : before_(&head) {

@@ -73,7 +73,7 @@ class basic_hazard_pointers<Policy>::domain {
     node* retired = nullptr;
     /// A scan begins when this number of retired nodes is reached.
     std::size_t most = Policy::retired_between_looks;
-    /// Index of the record of another thread that the next scan visits.
+    /// The next scan also visits one record of another thread. This is the index of that record.
     unsigned turn = 0;
     typename Policy::template atomic<std::size_t> garbage{0};  ///< length of `retired`; also read by other threads
   };
@@ -115,14 +115,15 @@ class basic_hazard_pointers<Policy>::domain {
   }
 
   /// Frees the retired nodes to which no hazard points. Then sets the number of retired nodes that triggers the next
-  /// scan to at least twice the number of hazard slots, so that the next scan can free at least half of the nodes.
+  /// scan. This number is at least twice the number of hazard slots, so that the next scan can free at least half of
+  /// the nodes.
   void free_unseen(record& own) noexcept {
     node* unseen = own.retired;
     node* seen = nullptr;
     own.retired = nullptr;
     std::size_t kept = 0;
     std::size_t all = 0;
-    sets_detail::word found[64];  // hazards of some records at a time, so that no memory is allocated
+    sets_detail::word found[64];  // the hazards of a few records at a time; a fixed array needs no allocation
     std::size_t count = 0;
     const auto sift = [&] {
       std::sort(found, found + count);
@@ -142,8 +143,8 @@ class basic_hazard_pointers<Policy>::domain {
     records_.all_of([&](record& one) {
       all += slots;
       for (const auto& hazard : one.hazards)
-        // seq_cst: see the head of this file. The load also acquires. If a thread has replaced its hazard, the reads of
-        // the node by this thread therefore happened before the node is freed.
+        // seq_cst: see the head of this file. The load also acquires. If the owner of the hazard has replaced the
+        // address of a node, its reads of this node therefore happened before the node is freed.
         if (const sets_detail::word address = hazard.load(std::memory_order_seq_cst); address != 0)
           found[count++] = address;
       if (count + slots > std::size(found)) sift();

@@ -25,8 +25,8 @@ namespace gradus {
 ///
 /// `contains` and `visit` take no locks and, except under hazard_pointers, are wait-free: they traverse once and read
 /// the mark of the node that they find. If `insert` finds its key in the set, or `erase` does not find its key, it
-/// takes no locks either. Other changes wait for the locks that they need. Under hazard_pointers, a traversal restarts
-/// if its current node is marked.
+/// takes no locks either. All other calls of `insert` and `erase` wait for the locks that they need. Under
+/// hazard_pointers, a traversal restarts if its current node is marked.
 ///
 /// Iteration takes no locks. In ascending order, it returns every key that is in the set all the time, no key twice,
 /// and perhaps keys that are inserted or erased concurrently.
@@ -72,7 +72,8 @@ class lazy_list_set : public sets_detail::set_interface<lazy_list_set<Key, Recla
     }
   }
 
-  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
+  /// garbage() returns the number of removed nodes that are not yet freed. garbage_bytes() returns the size of these
+  /// nodes, without memory that the keys have allocated.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 

@@ -1,4 +1,5 @@
-/// leak: frees removed nodes only in the destructor of the set. Other methods of reclamation are compared with leak.
+/// leak: frees removed nodes only in the destructor of the set. Benchmarks compare all other methods of reclamation
+/// with leak.
 #pragma once
 
 #include <atomic>
@@ -11,8 +12,8 @@
 
 namespace gradus {
 
-/// No reclamation: removed nodes are kept until the destructor of the set. Shows the cost of the other methods, and
-/// suits a set from which few keys are ever erased.
+/// No reclamation: removed nodes are kept until the set is destroyed. This method shows what the other methods cost. It
+/// is suitable for sets from which keys are rarely erased.
 template <class Policy = set_policy>
 struct basic_leak {
   using policy = Policy;

@@ -1,4 +1,5 @@
-/// lock_free_list_set: a sorted list without locks. Erasing marks a node atomically; any thread that passes unlinks it.
+/// lock_free_list_set: a sorted list without locks. Erasing marks a node atomically. Every thread that passes a marked
+/// node unlinks the node.
 #pragma once
 
 #include <atomic>
@@ -66,7 +67,8 @@ class lock_free_list_set : public sets_detail::set_interface<lock_free_list_set<
     }
   }
 
-  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
+  /// garbage() returns the number of removed nodes that are not yet freed. garbage_bytes() returns the size of these
+  /// nodes, without memory that the keys have allocated.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 

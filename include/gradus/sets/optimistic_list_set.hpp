@@ -68,7 +68,8 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     }
   }
 
-  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
+  /// garbage() returns the number of removed nodes that are not yet freed. garbage_bytes() returns the size of these
+  /// nodes, without memory that the keys have allocated.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -81,8 +82,8 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
   using cursor = sets_detail::list_cursor<optimistic_list_set>;
   static constexpr bool walks_past_removed = Reclamation::walks_past_removed;
 
-  // acquire and release: a thread that follows a link to a node sees the node initialised. See also the head of this
-  // file.
+  // acquire and release: if a thread follows a link to a node, the initialisation of the node is visible to the thread.
+  // See also the comment on this class.
   static constexpr std::memory_order acquire = std::memory_order_acquire;
   static constexpr std::memory_order release = std::memory_order_release;
 
@@ -123,8 +124,8 @@ class optimistic_list_set : public sets_detail::set_interface<optimistic_list_se
     return at.here != nullptr && !compare_(key, at.here->key);
   }
 
-  /// The second traversal. Returns true if the first node of the window is in the list and points to the second node.
-  /// Both nodes are locked.
+  /// The second traversal. Both nodes of the window are locked. Returns true if the first node is in the list and
+  /// points to the second one.
   bool is_in_list(guard& hold, const window& at) const {
     if (at.before != &head_) {
       const node* wanted = static_cast<const node*>(at.before);

@@ -1,6 +1,7 @@
-/// The policy of the concurrent sets: atomic variables and waiting for a lock. Every set is a template over a policy,
-/// through its reclamation or its lock. So tests can run the same code with forced delays, and a model checker can try
-/// every order of events. Programs use the names without `basic_`. The policy of these types uses the standard library.
+/// The policy of the concurrent sets: the type of atomic variables, and how a thread waits for a lock. The reclamation
+/// or the lock of a set is a template over a policy. So tests can run the same code with forced delays, and a model
+/// checker can try every order of events. The types that programs use have names without the prefix `basic_`. Their
+/// policy uses the standard library.
 #pragma once
 
 #include <atomic>
@@ -24,8 +25,8 @@ struct set_policy {
   static constexpr std::uint64_t first_buckets = 64;
 
   /// Returns a random number for the height of a skip-list node (xorshift, with one state per thread). Every thread
-  /// starts from a different state. Otherwise, if each thread inserted one key and ended, all nodes would have the same
-  /// height.
+  /// starts from a different state. If all threads started from the same state, and each thread inserted one key and
+  /// ended, all nodes would have the same height.
   static std::uint64_t random() noexcept {
     thread_local std::uint64_t state = first_state();
     state ^= state << 13;
@@ -51,8 +52,8 @@ struct set_policy {
     return bits ^ bits >> 33;
   }
 
-  /// Backoff of a waiting thread. The thread first pauses. After some microseconds, the holder of the lock may have no
-  /// core, so the waiting thread then yields its own core.
+  /// Waits for a lock with backoff. The thread first pauses. If the lock is still held after some microseconds, its
+  /// holder may have no core. The waiting thread then yields its own core.
   class spinner {
    public:
     void rest() noexcept {

@@ -97,8 +97,8 @@ class skip_list_set : public sets_detail::set_interface<skip_list_set<Key, Recla
     }
   }
 
-  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
-  /// The bytes are an estimate from the average number of links.
+  /// garbage() returns the number of removed nodes that are not yet freed. garbage_bytes() returns the size of these
+  /// nodes, without memory that the keys have allocated. The size is an estimate from the average number of links.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * (sizeof(node) + 2 * sizeof(link)); }
 

@@ -54,8 +54,8 @@ class split_ordered_set
     /// The sort key of the list. The two lowest bits state the kind of the element.
     typename Policy::template atomic<std::uint64_t> order{0};
   };
-  // The order of a door is 0 at first. Its lowest bits are `closed` while a thread inserts the door into the list, and
-  // then `open`.
+  // The order of a door is 0 at first. While a thread inserts the door into the list, the lowest bits of the order are
+  // `closed`. Afterwards they are `open`.
   static constexpr std::uint64_t closed = 1;
   static constexpr std::uint64_t open = 2;
   static constexpr std::uint64_t is_node = 3;  // a node sorts behind a door with the same upper bits
@@ -87,7 +87,8 @@ class split_ordered_set
       if (place* doors = segments_[segment].load(relaxed)) free_doors(doors, doors_of(segment));
   }
 
-  /// Return the number and the bytes of removed nodes that are not yet freed, without memory that keys own elsewhere.
+  /// garbage() returns the number of removed nodes that are not yet freed. garbage_bytes() returns the size of these
+  /// nodes, without memory that the keys have allocated.
   std::size_t garbage() const noexcept { return domain_.garbage(); }
   std::size_t garbage_bytes() const noexcept { return domain_.garbage() * sizeof(node); }
 
@@ -152,12 +153,12 @@ class split_ordered_set
 
   /// Returns an open door at or before the position of the hash.
   place& door_for(guard& hold, std::uint64_t hash) const {
-    // acquire: the doors of all these buckets exist.
+    // acquire: the construction of the doors is visible to this thread.
     const std::uint64_t bucket = hash & (buckets_.load(std::memory_order_acquire) - 1);
     place& wanted = door(bucket);
     return is_open(wanted) ? wanted : open_door(hold, bucket, wanted);
   }
-  /// acquire: an open door is in the list.
+  /// acquire: if the door is open, its insertion into the list is visible to this thread.
   static bool is_open(const place& one) { return (one.order.load(std::memory_order_acquire) & 3) == open; }
 
   /// Opens the door of a bucket and returns the door. If another thread is opening the door, returns an earlier door.
@@ -237,9 +238,9 @@ class split_ordered_set
   /// Searches from a door. Passes all elements with a smaller order, and then the keys of this order until it finds an
   /// equal key. Unlinks marked nodes on the way. Returns nullopt if the current node was removed or its link changed.
   ///
-  /// A new key is inserted before all other keys of its order. The inserting thread has found no equal key, and its
-  /// exchange checks that the link in front of these keys is unchanged. So no key of this order was inserted in
-  /// between, because its insertion would have changed this link.
+  /// A new key is inserted before all keys of the same order. The inserting thread has found no equal key, and its
+  /// exchange checks that the link in front of these keys is unchanged. So no key of this order was inserted since the
+  /// search, because the insertion would have changed this link.
   template <class IsEqual>
   std::optional<window> try_find(guard& hold, place& door, std::uint64_t order, const IsEqual& is_equal,
                                  unsigned slot) const {
@@ -254,8 +255,8 @@ class split_ordered_set
                      : window{before, here, false, here, slot, keys_seen};
       };
       if (here == nullptr) return ends();
-      // relaxed: the load of the link has acquired all constant orders. Only the order of a door changes, when the door
-      // opens.
+      // relaxed: the load of the link has made the order visible, unless it changes later. Only the order of a door
+      // changes, when the door opens.
       const std::uint64_t order_here = here->order.load(std::memory_order_relaxed);
       if (is_key(order_here)) {
         node* key_here = static_cast<node*>(here);
@@ -268,7 +269,7 @@ class split_ordered_set
           if (is_equal(key_here->key)) return window{before, here, true, nullptr, slot, keys_seen};
           if (!first) {
             first = window{before, here, false, nullptr, slot, keys_seen};
-            slot ^= 2;  // the first key of this order and the current element then keep their slots
+            slot ^= 2;  // preserves the slots of the first key of this order and of the current element
           }
         }
         ++keys_seen;

@@ -20,8 +20,8 @@ bool are_zero(VectorView<const T> weights) {
   return std::all_of(weights.data(), weights.data() + weights.size(), [](T weight) { return weight == 0; });
 }
 
-/// Returns job(execution). A GPU counts the rows of a block in errors. Therefore the CPU repeats a call that fails, and
-/// throws the same error with the row of the table.
+/// Returns job(execution). The errors of a GPU count rows from the beginning of the block. Therefore, if a call fails
+/// on a GPU, the CPU repeats it and throws the same error with the row's number in the table.
 template <class Job>
 auto with_rows_of_table(std::int64_t first_row, const Execution& execution, const Job& job) {
   try {
@@ -63,7 +63,8 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
   VectorView<const T> weights;
   if (!weights_.empty()) weights = {weights_.data() + rows_, points.rows()};
   core::ExactAccumulator inertia;
-  // A call refuses weights that are all zero. Such a block of a table with other weights has labels, but no inertia.
+  // A call throws an error if all its weights are zero. A table may have such a block: its points get labels, but add
+  // nothing to the inertia.
   const bool weightless = has_weight_ && !weights.empty() && are_zero(weights);
   const KMeansMemory<T> memory{.weights = weightless ? VectorView<const T>() : weights};
   const auto predict = [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& device,

@@ -1,5 +1,5 @@
 // kmeans_predict() and kmeans_transform() for the rows of a table that is processed in blocks. The results have the
-// bits of one call for all rows, and errors count the rows of the table.
+// same bits as the results of one call for all rows. Errors count the rows from the beginning of the table.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the distances of one block, whose first row is row `first_row` of the table.
+/// Returns the distances of one block. The block begins at row `first_row` of the table.
 template <class T>
 Matrix<T> transform_block(const KMeansModel<T>& model, MatrixView<const T> points, std::int64_t first_row,
                           const Execution& execution);
 
-/// The prediction of all blocks of a table, in order.
+/// A prediction for all blocks of a table, in order.
 template <class T>
 class BlockPrediction {
  public:
-  /// Refers to the memory of `model` and of `weights`, which are empty or have a weight for each of `rows` rows. Throws
-  /// InputError for another number of weights.
+  /// Keeps references to `model` and to the memory of `weights`. `weights` must be empty or have one weight for each of
+  /// the `rows` rows. Otherwise throws InputError.
   BlockPrediction(const KMeansModel<T>& model, VectorView<const T> weights, std::int64_t rows);
 
-  /// Returns the labels of the next rows. Throws the errors of kmeans_predict(), also for the inertia of all rows so
-  /// far.
+  /// Returns the labels of the next rows. Throws the errors of kmeans_predict(). Also throws InputError if the inertia
+  /// of all rows so far exceeds the range of double.
   Buffer<std::int32_t> add(MatrixView<const T> points, const Execution& execution);
 
-  /// Returns the number of rows so far.
+  /// Returns the number of rows that have been added.
   std::int64_t rows() const { return rows_; }
-  /// Returns the inertia of all rows so far, rounded once. It is infinite beyond the range of double.
+  /// Returns the inertia of the added rows, rounded once. The result is infinite if the inertia exceeds the range of
+  /// double.
   double inertia() const;
 
  private:

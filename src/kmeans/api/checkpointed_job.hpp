@@ -1,4 +1,4 @@
-// A fit with checkpoints: the state from which it resumes, and the object that writes its checkpoint file.
+// Fits with checkpoints: the state from which a fit resumes, and the object that writes its checkpoint file.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,12 @@
 #include "kmeans/api/choose.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
 
 #include "cpu/chosen_threads.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 #include "kmeans/ranks.hpp"
 
 namespace gradus::kmeans_detail {
@@ -45,8 +49,22 @@ const Variant& choose(const Shape& shape, const KMeansOptions& options, const Ex
   }
   execution::check_variant_options(variants(), variant, execution, "kmeans");
   check_checkpoint(variant, options.checkpoint);
-  execution::check_runs_here(variant, shape, execution, "kmeans");
+  // If the variant can read points in host memory, GpuPoints checks the limit of the GPU's memory.
+  Execution here = execution;
+  if (points.is_host() && reads_host_rows(variant)) here.gpu_memory_limit = 0;
+  execution::check_runs_here(variant, shape, here, "kmeans");
   return variant;
+}
+
+const Variant* with_less_memory(const Variant& variant, const Execution& execution) {
+  struct Row {
+    std::string_view name;
+    std::string_view with_less_memory;
+  };
+  static constexpr Row rows[] = {{"simd_bounds", "simd_large_dim"}, {"simd_grid", "simd_small_dim"}};
+  if (!execution.variant.empty()) return nullptr;
+  const auto* const row = std::ranges::find(rows, variant.name, &Row::name);
+  return row == std::end(rows) ? nullptr : &core::find_variant(variants(), row->with_less_memory, "kmeans");
 }
 
 template <class T>

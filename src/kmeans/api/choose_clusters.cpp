@@ -1,4 +1,4 @@
-// kmeans_choose(): fits with several numbers of clusters, and selects the fit that a criterion recommends.
+// kmeans_choose(): makes fits with several numbers of clusters, and selects the fit that a criterion recommends.
 #include "gradus/kmeans_choose.hpp"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class Comparison {
   void fit_all(KMeansChoice<T>& found) {
     const core::PhaseTimer timer(phases_, "fit");
     KMeansMemory<T> memory = call_.memory;
-    memory.labels = {};  // the caller gets the labels of the best fit, which is known only after all fits
+    memory.labels = {};  // the caller's memory gets the labels of the best fit, which is known only after all fits
     std::uint64_t kept = 0;
     for (const std::int64_t clusters : call_.choice.clusters) {
       tell(clusters);
@@ -114,8 +114,8 @@ class Comparison {
     here_.progress({"clusters", std::ssize(results_), std::ssize(call_.choice.clusters), detail});
   }
 
-  /// Computes the criteria of each fit that has at least two clusters with points, and fewer such clusters than points.
-  /// The criteria of other fits are not defined.
+  /// Computes the criteria of the fits for which they are defined. Such a fit has at least two clusters with points,
+  /// and fewer of these clusters than points.
   void add_criteria(KMeansChoice<T>& found) {
     const core::PhaseTimer timer(phases_, "criteria");
     std::vector<VectorView<const std::int32_t>> labelings;

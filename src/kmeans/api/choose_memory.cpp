@@ -24,7 +24,7 @@ MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOption
   if (here.memory_limit == 0) here.memory_limit = cpu::available_memory();
   std::uint64_t kept = 0;
   for (const std::int64_t clusters : choice.clusters) {
-    // Called for its checks, among which are the checks of the sizes.
+    // Called only because it throws errors, for example for sizes that are too large.
     kmeans_memory(shape, room::options_of_fit(options, clusters), execution);
     kept = core::checked_add(kept, room::result_bytes(shape, clusters), "centroids");
   }

@@ -12,9 +12,33 @@
 
 namespace gradus::kmeans_detail {
 
+namespace {
+
+/// Returns the number of rows from which first centroids are chosen.
+std::int64_t seeding_rows(std::int64_t points, const KMeansOptions& options) {
+  return options.init_rows > 0 ? std::min(options.init_rows, points) : points;
+}
+
+/// Returns the bytes of the choice of first centroids, with a copy of the rows if the choice is among some of them.
+std::uint64_t seeding_bytes(const Shape& shape, const KMeansOptions& options, SeedingFilter filter,
+                            std::uint64_t copy = 0) {
+  Shape rows = shape;
+  rows.points = seeding_rows(shape.points, options);
+  if (rows.points == shape.points) return seeding_bytes(shape, options.init, filter, copy);
+  rows.weighted = true;
+  return seeding_bytes(rows, options.init, filter) +
+         static_cast<std::uint64_t>(rows.points) *
+             (sizeof(std::int64_t) + static_cast<std::uint64_t>((shape.dimensions + 1) * shape.element_bytes));
+}
+
+}  // namespace
+
 Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
-  return {shape.points,        shape.dimensions, options.clusters,
-          shape.element_bytes, shape.weighted,   first_distances(options.init, options.clusters, shape.dimensions)};
+  const double share = static_cast<double>(seeding_rows(shape.points, options)) /
+                       static_cast<double>(std::max<std::int64_t>(1, shape.points));
+  return {shape.points,     shape.dimensions,
+          options.clusters, shape.element_bytes,
+          shape.weighted,   share * first_distances(options.init, options.clusters, shape.dimensions)};
 }
 
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter) {
@@ -36,13 +60,13 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
   const int threads = cpu::thread_count(execution);
   if (extent == Extent::first_centroids)
-    return bytes + column_bytes(shape, threads) + seeding_bytes(shape, options.init, filter);
+    return bytes + column_bytes(shape, threads) + seeding_bytes(shape, options, filter);
   std::uint64_t iterations = core::checked_add(
       variant.memory(shape, threads).host,
       variant.contract.kind == core::Contract::same_bits ? exact_means_bytes(shape) : 0, "the memory of the job");
   const std::uint64_t copy = copy_bytes(shape, variant, filter);
   iterations = core::checked_add(iterations, copy, "the memory of the job");
-  const std::uint64_t initialization = seeding_bytes(shape, options.init, filter, copy);
+  const std::uint64_t initialization = seeding_bytes(shape, options, filter, copy);
   return bytes + column_bytes(shape, threads) + std::max(initialization, iterations);
 }
 

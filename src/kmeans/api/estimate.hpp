@@ -21,8 +21,8 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);
 
 /// Returns SeedingFilter::where_it_pays if there is enough memory for the copies that speed up seeding and iterations.
-/// Otherwise returns SeedingFilter::never. Points on a GPU need no such copies. `bytes(filter)`: returns the memory of
-/// the job with that filter.
+/// Otherwise returns SeedingFilter::never. Points on a GPU need no such copies. `bytes(filter)` must return the memory
+/// of the job with that filter.
 template <class Bytes>
 SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, const Bytes& bytes) {
   return !stays_on_gpu && execution::has_memory(bytes(SeedingFilter::where_it_pays), execution)
@@ -30,8 +30,8 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
              : SeedingFilter::never;
 }
 
-/// Returns the GPU memory of a job, without the memory of its points, unit-length copy and weights. Seeding frees its
-/// memory before the variant allocates, so the estimate is the larger of the two amounts.
+/// Returns the GPU memory of a job, without its points, the copy of the points with unit length, and the weights. The
+/// seeding frees its memory before the variant allocates, so the result is the larger of these two amounts.
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant);
 
 /// Returns the memory of one part of a fit on several GPUs: of `rows` of the points that `shape` describes.
@@ -44,8 +44,8 @@ MemoryEstimate memory_of_part(KMeansShape shape, const KMeansOptions& options, c
 KMeansOptions options_of_fit(const KMeansOptions& options, std::int64_t clusters);
 /// Returns the bytes of a fit's labels, centroids and counts.
 std::uint64_t result_bytes(const KMeansShape& shape, std::int64_t clusters);
-/// Returns `execution` with its memory limit reduced by `bytes`. If this leaves no memory, the next call with the
-/// returned value fails.
+/// Returns `execution` with its memory limit reduced by `bytes`. If no memory is left, the next call with this
+/// execution fails.
 Execution without(std::uint64_t bytes, const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

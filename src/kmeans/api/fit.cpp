@@ -21,7 +21,7 @@ namespace kmeans_detail {
 
 namespace {
 
-/// Returns the problem that all fits share. The initial centroids of each fit are set later.
+/// Returns the problem with the data that all fits share. The initial centroids of each fit are set later.
 template <class T>
 Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFit<T>& prepared,
                       std::vector<Phase>& phases) {
@@ -47,7 +47,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   return problem;
 }
 
-/// Runs the fits of a job one after another. If there is a checkpoint, resumes from it.
+/// Runs the fits of a job one after another. If there is a checkpoint, resumes from the checkpoint.
 template <class T>
 class Restarts {
  public:

@@ -1,4 +1,4 @@
-// The functions that perform a fit, for several public calls.
+// The functions that perform a fit. Several public calls use them.
 #pragma once
 
 #include "kmeans/api/plan.hpp"
@@ -10,8 +10,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 KMeansResult<T> fit(const FitCall<T>& call);
 
-/// Fits a standardized copy of the points. Both the given centroids and the returned centroids are in the units of the
-/// data.
+/// Fits a standardized copy of the points. The given centroids and the returned centroids are in the units of the data.
 template <class T>
 KMeansResult<T> fit_standardized(const FitCall<T>& call);
 /// Fits a standardized copy that already exists. `here`: points.here(), possibly with a lower memory limit. May list

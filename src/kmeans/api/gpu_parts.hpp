@@ -19,13 +19,13 @@ namespace gradus::kmeans_detail {
 template <class T>
 class GpuParts {
  public:
-  /// Each GPU gets at least one of `points`, so there are fewer parts than GPUs if there are fewer points. Throws
+  /// Each part has at least one point. If there are fewer points than GPUs, some GPUs get no part. Throws
   /// OutOfMemoryError if a GPU has no room for its part.
   GpuParts(MatrixView<const T> points, const Execution& execution, const execution::PartMemory& needed)
       : points_(points), execution_(without_surplus(execution, points.rows())), group_(execution_),
         ranges_(group_.divide(points.rows(), needed)) {}
 
-  /// Returns the part's view of data that has one row or element per point. An empty view stays empty.
+  /// Returns the part of `whole` that belongs to a rank. `whole` has one row or element per point, or is empty.
   template <class View>
   View part(View whole, int rank) const {
     const RowRange& range = ranges_[static_cast<std::size_t>(rank)];
@@ -52,8 +52,8 @@ class GpuParts {
     });
   }
 
-  /// Runs a call whose result has labels, and returns the result of the whole job: everything but the labels is the
-  /// same on all parts.
+  /// Runs a call whose result has labels, and returns the result of the whole job. Only the labels differ between the
+  /// parts.
   template <class Call>
   auto run_for_labels(const KMeansMemory<T>& memory, const Call& call) {
     KMeansMemory<T> all = memory;
@@ -75,7 +75,7 @@ class GpuParts {
     return std::move(first);
   }
 
-  /// Returns the centroids themselves if they are in host memory, otherwise a copy held by `copy`.
+  /// Returns the centroids if they are in host memory. Otherwise copies them to `copy` and returns the copy.
   MatrixView<const T> in_host_memory(MatrixView<const T> centroids, Matrix<T>& copy) const {
     return kmeans_detail::in_host_memory(centroids, "centroids", execution::on_first_gpu(execution_), copy);
   }

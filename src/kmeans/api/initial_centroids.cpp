@@ -1,4 +1,4 @@
-// kmeans_initial_centroids(): the initial centroids of a fit, without the fit.
+// kmeans_initial_centroids(): chooses the initial centroids of a fit, but does not fit.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -35,7 +35,7 @@ KMeansInitialCentroids<T> initial_centroids(const FitCall<T>& call) {
   return {std::move(first.centroids), std::move(first.rows), std::move(report)};
 }
 
-/// Copies the rows of the caller's points that have the given global numbers. The rows may be on any rank.
+/// Copies those rows of the caller's points that have the given global numbers. Each row may be on any rank.
 template <class T>
 Matrix<T> rows_of_points(const FitCall<T>& call, const JobPlan<T>& plan, std::span<const std::int64_t> numbers) {
   if (call.points.place().is_host()) return plan.rows.rows_at(numbers, call.points);

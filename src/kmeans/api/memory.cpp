@@ -2,16 +2,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
 #include "execution/gpu_group.hpp"
+#include "execution/gpu_support.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 
 namespace gradus {
 
@@ -23,8 +26,9 @@ namespace {
 MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
   shape.place = MemoryPlace::host();
   options.standardize = false;
-  MemoryEstimate memory = kmeans_memory(shape, options, here);
-  memory.host += static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
+  const auto copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
+  MemoryEstimate memory = kmeans_memory(shape, options, room::without(copy, here));
+  memory.host += copy;
   return memory;
 }
 
@@ -79,17 +83,27 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   const Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (options.standardize) return standardized_memory(shape, options, here);
   const room::Shape sizes = room::shape_of(shape, options);
-  const room::Variant& variant = room::choose(sizes, options, here, shape.place);
-  const auto bytes = [&](room::SeedingFilter filter) {
+  const auto bytes_of = [&](const room::Variant& variant, room::SeedingFilter filter) {
     return room::host_memory(sizes, options, here, variant, filter);
   };
+  const room::Variant& variant =
+      room::within_memory(room::choose(sizes, options, here, shape.place), here,
+                          [&](const room::Variant& one) { return bytes_of(one, room::SeedingFilter::never); });
+  const auto bytes = [&](room::SeedingFilter filter) { return bytes_of(variant, filter); };
   MemoryEstimate memory{.host = bytes(room::seeding_filter(here, variant.device_input, bytes))};
   if (variant.backend != core::Backend::cuda) return memory;
   const auto column_bytes = static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(shape.element_bytes);
   const std::uint64_t point_bytes = column_bytes * static_cast<std::uint64_t>(shape.dimensions);
   memory.device = room::device_memory(sizes, here, variant);
   if (options.metric == KMeansMetric::cosine) memory.device += point_bytes;
-  if (shape.place.is_host()) memory.device += point_bytes + (shape.weighted ? column_bytes : 0);
+  if (!shape.place.is_host()) return memory;
+  memory.device += point_bytes + (shape.weighted ? column_bytes : 0);
+  const execution::Gpu gpu = execution::least_gpu(execution::GrantedMachine(here));
+  const std::uint64_t available = std::min(gpu.memory_bytes, gpu.granted_bytes);
+  const room::GpuNeeds needs = room::needs_of(variant, sizes, options.init, false, memory.device);
+  if (memory.device <= available || !needs.host_rows) return memory;
+  const std::optional<room::GpuTierPlan> plan = room::plan_host_rows(*needs.host_rows, available);
+  memory.device = plan ? plan->bytes : room::least_gpu_bytes(*needs.host_rows);
   return memory;
 }
 

@@ -41,7 +41,7 @@ void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeans
     sum.merge(*problem.rank_inertia);
     return sum.add(problem.metric == KMeansMetric::cosine ? 2 * result.inertia : result.inertia);
   }
-  // Without ranks, a variant on a GPU returns only the rounded inertia.
+  // Without ranks, a GPU variant computes only the rounded inertia, so the exact inertia is computed here.
   Buffer<double> distances(problem.n());
   problem.source->own_squared_distances(problem.initial_centroids, result.labels.data(), distances.data());
   for (std::int64_t row = 0; row < problem.n(); ++row)

@@ -17,39 +17,39 @@ struct ModelCall {
   MatrixView<const T> points;
   const Execution& execution;
   core::Ranks& ranks;
-  std::int64_t first_row = 0;  ///< number of the first row in errors, if the points are a block of a larger table
+  std::int64_t first_row = 0;  ///< if the points are a block of a larger table: number of their first row, for errors
 };
 
 inline constexpr const char* predict_name = "kmeans_predict";
 inline constexpr const char* transform_name = "kmeans_transform";
 
-/// Predicts with any model, whether or not it standardizes. `needs_labels` is true if the call must write the caller's
-/// labels. If `inertia` is set, it receives the exact inertia instead of the result, before it is halved for
-/// KMeansMetric::cosine.
+/// Predicts with any model. The model may standardize or not. `needs_labels` is true if the call must write the
+/// caller's labels. If `inertia` is not null, adds the exact inertia to it. For KMeansMetric::cosine, the added inertia
+/// is not halved.
 template <class T>
 KMeansPrediction predict_by_model(const ModelCall<T>& call, const KMeansMemory<T>& memory, bool needs_labels,
                                   core::ExactAccumulator* inertia = nullptr);
-/// Returns the distances by any model.
+/// Returns the distances to the centroids of any model. The model may standardize or not.
 template <class T>
 Matrix<T> distances_by_model(const ModelCall<T>& call);
 
 template <class T>
 void check_arguments(const ModelCall<T>& call);
-/// Compares the calls of the ranks (see begin_on_ranks()), and then returns a plan. check_arguments() must have
-/// accepted the arguments. `others`: the memory places of all arrays except points and centroids.
+/// Checks that all ranks make the same call (see begin_on_ranks()), and returns a plan. check_arguments() must have
+/// accepted the arguments. `others` are the memory places of all arrays except points and centroids.
 template <class T>
 JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::NamedPlace> others);
 /// Sets the shape in the plan. Set `plan.weights` first.
 template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan);
 
-/// Adds the inertia of a finished job to `sum`, before it is halved for KMeansMetric::cosine. `problem.rank_inertia`
-/// has the exact inertia, or is zero if the variant on the CPU has only a rounded one, which is then added.
+/// Adds the inertia of a finished job to `sum`. For KMeansMetric::cosine, the added inertia is not halved. If the
+/// variant runs on the CPU and has not stored the exact inertia in `problem.rank_inertia`, adds its rounded inertia.
 template <class T>
 void add_inertia(const Variant& variant, const Problem<T>& problem, const KMeansResult<T>& result,
                  core::ExactAccumulator& sum);
 
-/// Turns a call with a standardizing model into a call on a standardized copy of the points.
+/// Turns a call for a model that standardizes into a call with a standardized copy of the points.
 template <class T>
 class StandardizedCall {
  public:

@@ -10,7 +10,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// A model whose centroids are in host memory.
+/// The caller's model, with its centroids in host memory.
 template <class T>
 class HostModel {
  public:

@@ -1,5 +1,5 @@
-// Calls on several GPUs (Execution::gpus). Each GPU gets consecutive rows and makes the same call with them, as one of
-// several ranks. Arguments and errors are the same as for the public calls.
+// Calls on several GPUs (Execution::gpus). Each GPU gets consecutive rows, and makes the call as one of several ranks.
+// Arguments and errors are the same as for the public calls.
 #pragma once
 
 #include "gradus/kmeans.hpp"

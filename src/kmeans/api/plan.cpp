@@ -35,7 +35,7 @@ void describe(const FitCall<T>& call, JobPlan<T>& plan) {
   plan.shape = shape_of({call.points.rows(), call.points.columns(), static_cast<int>(sizeof(T)), !plan.weights.empty(),
                          call.points.place()},
                         call.options);
-  // With several ranks, a GPU does not compute the distances to initial centroids.
+  // With several ranks, the GPUs do not compute the distances to the initial centroids.
   if (!call.ranks.is_alone()) plan.shape.first_distances = 0;
 }
 
@@ -51,9 +51,12 @@ void choose(const FitCall<T>& call, JobPlan<T>& plan) {
 
 template <class T>
 void estimate(const FitCall<T>& call, JobPlan<T>& plan) {
-  const auto bytes = [&](SeedingFilter filter) {
-    return host_memory(plan.shape, call.options, plan.here, *plan.variant, filter, call.extent);
+  const auto bytes_of = [&](const Variant& variant, SeedingFilter filter) {
+    return host_memory(plan.shape, call.options, plan.here, variant, filter, call.extent);
   };
+  plan.variant = &within_memory(*plan.variant, call.execution,
+                                [&](const Variant& variant) { return bytes_of(variant, SeedingFilter::never); });
+  const auto bytes = [&](SeedingFilter filter) { return bytes_of(*plan.variant, filter); };
   plan.filter = seeding_filter(plan.here, plan.stays_on_gpu, bytes);
   const bool never = call.ranks.any([&] { return plan.filter == SeedingFilter::never; });
   if (never) plan.filter = SeedingFilter::never;

@@ -1,5 +1,5 @@
 // The plan of a public call. The first four steps of the call (check, describe, choose and estimate) store their
-// results in it. The call then runs the job and delivers its result.
+// results in the plan. The call then runs the job and delivers its result.
 #pragma once
 
 #include <utility>
@@ -23,10 +23,10 @@ struct JobPlan {
   VectorView<const T> weights;
   // describe() sets the shape of this rank's job.
   Shape shape;
-  // choose() sets the variant, if the call uses one, and whether the points go to the GPU.
+  // choose() sets the variant, if the call uses one, and whether the whole job runs on the GPU.
   const Variant* variant = nullptr;
   bool stays_on_gpu = false;
-  // estimate() sets whether seeding and iterations are allowed to copy the points.
+  // estimate() determines whether the job may copy the points to speed up seeding and iterations.
   SeedingFilter filter = SeedingFilter::never;
 };
 

@@ -1,4 +1,4 @@
-// kmeans_predict(): finds the nearest of given centroids for each point.
+// kmeans_predict(): finds, for each point, the nearest of the given centroids.
 #include <utility>
 
 #include "cpu/threads.hpp"
@@ -30,7 +30,8 @@ struct PredictCall : ModelCall<T> {
   core::ExactAccumulator* inertia;
 };
 
-/// Returns the options of a fit without iterations. The last assignment of this fit gives the labels of the prediction.
+/// Returns the options of a fit without iterations. The final assignment of this fit yields the labels of the
+/// prediction.
 KMeansOptions options_of(KMeansMetric metric) {
   KMeansOptions options;
   options.init = KMeansInit::given;
@@ -80,7 +81,9 @@ KMeansPrediction predict(const PredictCall<T>& call) {
   Matrix<T> copied_centroids;
   PreparedPoints<T> prepared(plan, call.points,
                              in_host_memory(model.centroids, "centroids", plan.here, copied_centroids), model.metric,
-                             plan.variant->memory(plan.shape, cpu::thread_count(plan.here)).device, phases);
+                             needs_of(*plan.variant, plan.shape, KMeansInit::given, !call.ranks.is_alone(),
+                                      plan.variant->memory(plan.shape, cpu::thread_count(plan.here)).device),
+                             phases);
   prepared.require_distances(model.centroids.rows());
   Problem<T> problem = prepared.problem();
   problem.metric = model.metric;

@@ -1,5 +1,4 @@
-// The preparation of a fit, or of the choice of its initial centroids. It happens after the plan is made and before the
-// job runs.
+// Prepares a fit, or the choice of its initial centroids. Runs after the planning and before the job.
 #pragma once
 
 #include <memory>
@@ -18,7 +17,9 @@ class PreparedFit {
   PreparedFit(const FitCall<T>& call, const JobPlan<T>& plan, std::vector<Phase>& phases)
       : call_(call), plan_(plan), phases_(phases),
         points_(plan, call.points, given_centroids(), call.options.metric,
-                device_memory(plan.shape, plan.here, *plan.variant), phases) {
+                needs_of(*plan.variant, plan.shape, call.options.init, !call.ranks.is_alone(),
+                         device_memory(plan.shape, plan.here, *plan.variant)),
+                phases) {
     const core::PhaseTimer timer(phases, "examine");
     different_points_ = points_.different_points(call.options);
     points_.require_distances(call.options.clusters);
@@ -27,7 +28,7 @@ class PreparedFit {
   PreparedPoints<T>& points() { return points_; }
   std::int64_t different_points() const { return different_points_; }
 
-  /// Chooses the initial centroids of a restart. `copy` and `so_far` are passed to initialize().
+  /// Chooses the initial centroids of one restart. Passes `copy` and `so_far` to initialize().
   FirstCentroids<T> first_centroids(int restart, std::shared_ptr<ByteRows<T>>* copy = nullptr,
                                     const SeedingSoFar& so_far = {}) {
     const core::PhaseTimer timer(phases_, "initialize");

@@ -35,15 +35,15 @@ bool has_unit_length(const T* row, std::int64_t d) {
 
 template <class T>
 PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids,
-                                  KMeansMetric metric, std::uint64_t gpu_bytes, std::vector<Phase>& phases)
+                                  KMeansMetric metric, GpuNeeds needs, std::vector<Phase>& phases)
     : centroids_(centroids) {
   source_ = plan.rows.ranks().agree([&] {
     if (!plan.stays_on_gpu)
       return points_in_host_memory(points, plan.weights, cpu::thread_count(plan.here), plan.here.stop, plan.rows);
     const core::PhaseTimer timer(phases, "to_device");
     if (metric == KMeansMetric::cosine)
-      gpu_bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
-    return points_on_gpu(points, plan.weights, plan.here, gpu_bytes, plan.rows);
+      needs.bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
+    return points_on_gpu(points, plan.weights, plan.here, needs, plan.rows);
   });
   const core::PhaseTimer timer(phases, "examine");
   statistics_ = examine(*source_, centroids_);

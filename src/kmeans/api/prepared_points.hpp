@@ -6,6 +6,7 @@
 
 #include "core/exact_accumulator.hpp"
 #include "kmeans/api/plan.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -13,19 +14,20 @@ template <class T>
 class PreparedPoints {
  public:
   /// Copies the points to the memory where the job runs, if necessary, and examines their values. Throws InputError for
-  /// unusable values. `centroids`: the given centroids in host memory, or empty. `gpu_bytes`: the GPU memory that the
-  /// job uses in addition to points and weights.
+  /// unusable values. `centroids`: the given centroids in host memory, or empty. `needs`: the GPU memory that the job
+  /// uses in addition to points and weights.
   PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids, KMeansMetric metric,
-                 std::uint64_t gpu_bytes, std::vector<Phase>& phases);
+                 GpuNeeds needs, std::vector<Phase>& phases);
 
   const PointSource<T>& source() const { return *source_; }
   MatrixView<const T> centroids() const { return centroids_; }  ///< in host memory
   const Statistics& statistics() const { return statistics_; }
 
-  /// Returns the number of different points, counted up to the number of clusters. Throws InputError if there are fewer
-  /// different points than clusters, unless the options accept that.
+  /// Counts the different points, but stops at the number of clusters. Throws InputError if there are fewer different
+  /// points than clusters, unless the options accept that.
   std::int64_t different_points(const KMeansOptions& options) const;
-  /// Throws InputError if there are several clusters and the points differ, but all their squared distances are zero.
+  /// Throws InputError if there are several clusters and not all points are equal, but all their squared distances are
+  /// zero.
   void require_distances(std::int64_t clusters) const;
 
   /// Returns a problem that refers to memory owned by this object.

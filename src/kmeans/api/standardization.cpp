@@ -1,4 +1,4 @@
-// kmeans_standardization(): the mean and scale of each column.
+// kmeans_standardization(): computes the mean and scale of each column.
 #include "kmeans/standardization/standardization.hpp"
 #include "core/text.hpp"
 #include "execution/whole_call.hpp"

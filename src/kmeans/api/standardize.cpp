@@ -1,4 +1,4 @@
-// kmeans_standardize(): a standardized copy of points.
+// kmeans_standardize(): returns a standardized copy of points.
 #include <utility>
 
 #include "execution/request.hpp"

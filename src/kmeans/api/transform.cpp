@@ -1,4 +1,4 @@
-// kmeans_transform(): the distances of all points to given centroids.
+// kmeans_transform(): computes the distances of all points to the given centroids.
 #include <utility>
 
 #include "core/checked.hpp"
@@ -62,7 +62,7 @@ JobPlan<T> check(const TransformCall<T>& call) {
   return place(call, {{call.distances.place(), "distances"}});
 }
 
-/// Chooses device and threads. There are no variants, because the point source computes the distances.
+/// Chooses device and threads. There is no choice of variants, because PointSource computes the distances.
 template <class T>
 void choose(const TransformCall<T>& call, JobPlan<T>& plan) {
   plan.stays_on_gpu = plan.here.device == Device::gpu && (call.ranks.is_alone() || call.points.rows() > 0);

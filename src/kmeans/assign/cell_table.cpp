@@ -32,10 +32,10 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-// Memory is reserved for this number of list elements per cell. When the lists are full, a box uses the list of a
-// larger box.
+// Each tile has memory for this number of list elements per cell, on average. When the memory is used up, a box uses
+// the list of a larger box.
 constexpr std::int64_t listed_per_cell = 4;
-constexpr std::int64_t work_per_cell = 48;  // permitted work on a tile for each occupied cell of the tile
+constexpr std::int64_t work_per_cell = 48;  // maximum work per occupied cell of a tile
 
 }  // namespace
 
@@ -69,8 +69,8 @@ CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::spa
 }
 
 void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
-  // The last level of the tree orders the cells differently from their indices. A cell's index on an axis contributes a
-  // part to the cell's position in the last level. Computes these parts for each axis.
+  // In the last level of the tree, the cells have another order than their indices. The cell's index on each axis
+  // contributes a part to its position in the last level. The code below computes these parts for each axis.
   const auto cells = static_cast<std::int64_t>(occupied.size());
   std::vector<std::vector<std::int64_t>> place_of(axes_.size());
   Node box{};
@@ -160,7 +160,7 @@ class CellTable::TileBuilder {
   }
 
  private:
-  /// The candidates of a box. `entry` is the table entry of their list, or -1 if the list is not stored yet.
+  /// A list of candidates, for a box. `entry` is the list's table entry, or -1 if the list is not stored yet.
   struct List {
     std::span<const std::int32_t> clusters;
     List* wider;  ///< the list of a larger box, or null
@@ -185,8 +185,8 @@ class CellTable::TileBuilder {
     visit(upper, 2 * box + 1, list, free);
   }
 
-  // Selects the candidates that may be nearest to some point in the box. Writes the selected candidates to `kept` in
-  // ascending order and returns their number.
+  // Selects the candidates that may be nearest to some point in the box. Writes them to `kept` in ascending order and
+  // returns their number.
   std::int64_t keep(const Node& node, std::span<const std::int32_t> known, std::int32_t* kept) {
     double middle[D];
     double half[D];
@@ -246,8 +246,8 @@ class CellTable::TileBuilder {
       }
   }
 
-  // Returns the table entry of the list, and stores the list if necessary. Recent lists are remembered, because
-  // adjacent boxes often share a list.
+  // Returns the table entry of the list. Stores the list if no recent list is equal, because adjacent boxes often have
+  // the same list.
   std::int32_t entry_of(List& list) {
     if (list.entry != -1) return list.entry;
     const std::span<const std::int32_t> clusters = list.clusters;
@@ -259,7 +259,7 @@ class CellTable::TileBuilder {
     const bool known =
         recent >= 0 && lists[recent] == count && std::equal(clusters.begin(), clusters.end(), lists + recent + 1);
     if (!known) {
-      // Space for a list of all clusters stays reserved, so that there is always a list to fall back on.
+      // Space for one list of all clusters always stays reserved, so that the largest box can store its list.
       const std::int64_t end = next_ + count + 1 + table_.clusters_ + 1;
       if (list.wider != nullptr && end > begin_ + table_.tile_capacity_) return list.entry = entry_of(*list.wider);
       lists[next_] = static_cast<std::int32_t>(count);

@@ -20,7 +20,7 @@ inline constexpr std::int64_t grid_cluster_limit = 65536;
 struct CellAxis {
   double origin = 0;  ///< middle of the first cell
   double step = 1;
-  double slack = 0;  ///< in cells; large enough to cover the rounding errors of callers that compute i
+  double slack = 0;  ///< in cells; covers the rounding errors of callers that compute i
   double lowest = 0;
   double highest = 0;
   int bits = 0;  ///< the axis has 2^bits cells
@@ -28,26 +28,26 @@ struct CellAxis {
 
 class CellTable {
  public:
-  /// Flag of an entry with several candidates. Such an entry also holds the position of its list in lists(), in the
-  /// bits that the mask `place` selects.
+  /// Flag of an entry with several candidates. The bits `place` of such an entry hold the position of its list in
+  /// lists().
   static constexpr std::int32_t mixed = INT32_MIN;
-  /// Additional flag of an entry whose list has two clusters.
+  /// Additional flag of an entry whose list contains two clusters.
   static constexpr std::int32_t pair = 1 << 30;
   static constexpr std::int32_t place = pair - 1;
 
   CellTable() = default;
-  /// `occupied` has one element per cell, which is nonzero if the cell contains a point. build() skips the other cells.
-  /// If `occupied` is empty, all cells count as occupied.
+  /// `occupied` has one element per cell. The element is nonzero if the cell contains a point. build() skips empty
+  /// cells. If `occupied` has no elements, all cells count as occupied.
   CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::span<const std::uint8_t> occupied);
 
   /// Fills the table for `centroids` (row-major). The table consists of at most 64 tiles. The work for a tile is
-  /// O(cells of the tile + clusters). If many centroids share a cell, the table may keep long lists to stay within this
-  /// bound. Throws InterruptedError after a stop request.
+  /// O(cells of the tile + clusters). Because of this bound, the table may keep long lists if many centroids share a
+  /// cell. Throws InterruptedError after a stop request.
   void build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   /// Returns one entry per cell; the index along the first axis varies fastest. If only one cluster can be nearest, the
-  /// entry is the label of all points in the cell. Otherwise the entry is the place of a list, combined with the flag
-  /// `mixed` and, if the list has two clusters, the flag `pair`.
+  /// entry is the label of all points in the cell. Otherwise the entry is the position of a list in lists(), combined
+  /// with the flag `mixed` and, if the list has two clusters, the flag `pair`.
   const std::int32_t* entries() const { return entries_.data(); }
   /// Returns the lists. The first element of a list is its number of clusters. The clusters follow in ascending order.
   const std::int32_t* lists() const { return lists_.data(); }
@@ -75,9 +75,9 @@ class CellTable {
   std::int64_t tile_capacity_ = 0;  ///< length of the part of lists_ that belongs to one tile
   std::vector<Node> tiles_;
   std::vector<std::int64_t> tile_cells_;  ///< number of occupied cells in each tile
-  /// One flag per box, nonzero if the box contains an occupied cell. The boxes form a binary heap: box 1 is the whole
-  /// space, and the halves of box i are boxes 2 i and 2 i + 1. All boxes of a level are split along the same axis. If
-  /// tree_ is empty, all cells are occupied.
+  /// One flag per box. A flag is nonzero if the box contains an occupied cell. The boxes form a binary heap: box 1 is
+  /// the whole space, and the halves of box i are boxes 2 i and 2 i + 1. All boxes of a level are split along the same
+  /// axis. If tree_ is empty, all cells are occupied.
   std::vector<std::uint8_t> tree_;
   Buffer<std::int32_t> entries_;
   Buffer<std::int32_t> lists_;

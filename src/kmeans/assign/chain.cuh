@@ -1,5 +1,5 @@
-// Labels the points that the filter left undecided. The canonical chain compares each point with its candidates or, if
-// there are too many, with all clusters.
+// Labels the points that the filter left undecided. Computes the canonical distances from each point to its candidates
+// or, if there are too many candidates, to all clusters.
 #pragma once
 
 #include <cmath>
@@ -44,7 +44,7 @@ struct Nearest {
   double distance = INFINITY;
   std::int32_t cluster = 0x7fffffff;
 
-  /// Replaces this cluster by the other cluster if the other cluster is nearer, or equally near and has a lower number.
+  /// Replaces this cluster by another cluster if that one is nearer, or is equally near and has a lower number.
   __device__ void meet(double other_distance, std::int32_t other_cluster) {
     if (other_distance < distance || (other_distance == distance && other_cluster < cluster)) {
       distance = other_distance;
@@ -63,7 +63,7 @@ struct ChainJob {
   int d;
 };
 
-// Compares each doubtful point with its candidates. Launch: eight lanes per point, a grid-stride loop over the points.
+// Compares the candidates of each doubtful point. Launch: eight lanes per point, a grid-stride loop over the points.
 template <class T>
 __global__ void compare_candidates(const __grid_constant__ FilterJob job, const ChainJob<T> rows) {
   static_assert(candidate_room == 8);
@@ -90,8 +90,7 @@ __global__ void compare_candidates(const __grid_constant__ FilterJob job, const 
   }
 }
 
-// If a point has too many candidates, compares the point with all clusters. Launch: blocks of 256 threads, a
-// grid-stride loop.
+// Compares all clusters for each point that has too many candidates. Launch: blocks of 256 threads, a grid-stride loop.
 template <class T>
 __global__ void compare_all(const __grid_constant__ FilterJob job, const ChainJob<T> rows) {
   __shared__ Nearest near[8];

@@ -1,4 +1,5 @@
-// Canonical distances of points on a GPU: from each point to its own centroid, and from all points to all centroids.
+// Canonical distances of points on a GPU, either from each point to its own centroid or from each point to all
+// centroids.
 #include <algorithm>
 
 #include "kmeans/gpu/cuda_common.hpp"
@@ -23,13 +24,12 @@ __global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroid
   out[row] = squares;
 }
 
-constexpr int square_side = 64;   // number of points, and of centroids, per block of find_distances
-constexpr int square_depth = 16;  // number of columns that are processed at a time
+constexpr int square_side = 64;   // find_distances: number of points per block, and also of centroids
+constexpr int square_depth = 16;  // number of columns that a block processes at a time
 constexpr std::int64_t centroids_of_a_launch = std::int64_t{65535} * square_side;  // limited by the height of a grid
 
-/// Computes the distances of kmeans_transform() by the canonical chain. Each thread handles four points and four
-/// centroids.
-/// Launch: blocks of 16 x 16 threads, one per 64 points (x) and 64 centroids (y).
+/// Computes the distances of kmeans_transform() by the canonical chain. Each thread computes the distances of four
+/// points to four centroids. Launch: blocks of 16 x 16 threads, one per 64 points (x) and 64 centroids (y).
 template <class T>
 __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> centroids, bool cosine, T* out,
                                std::int64_t out_stride) {
@@ -73,6 +73,7 @@ __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> c
 
 template <class T>
 void GpuPoints<T>::own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const {
+  if (are_on_host()) return measure_on_host(centroids, labels, out);
   const cuda::Stream& stream = job_->stream();
   const DeviceRows<T> points = device_rows(*this);
   const std::int64_t n = points.count;
@@ -96,9 +97,9 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
   const std::int64_t k = centroids.rows();
   const cuda::DeviceBuffer<T> device_centroids = contiguous_copy(centroids, *job_);
   const bool stays = !distances.place().is_host();
-  // If the result is in host memory, each part of the distances has at most 256 MiB.
+  // If the result is in host memory, it is computed in parts of at most 256 MiB.
   constexpr std::int64_t most_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(T));
-  // Each part takes some milliseconds to compute (tenths of a second on a GPU with slow double precision).
+  // The computation of a part takes some milliseconds, or tenths of a second on a GPU with slow double precision.
   constexpr double most_operations = 0x1p36;
   const double of_a_point = static_cast<double>(k) * static_cast<double>(d);
   const auto in_time = static_cast<std::int64_t>(std::clamp(most_operations / of_a_point, 64.0, 0x1p40));

@@ -10,7 +10,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Copies `count` elements to the start of the block's dynamic shared memory. All threads of the block must call it.
+/// Copies `count` elements to the start of the block's dynamic shared memory. All threads of the block must call this
+/// function.
 template <class T>
 __device__ const T* copy_to_shared(const T* from, int count) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -24,12 +25,12 @@ __device__ const T* copy_to_shared(const T* from, int count) {
 template <class T>
 struct NearestInShared {
   std::int32_t cluster = 0;
-  T distance = 0;  ///< squared distance
+  T distance = 0;
 };
 
-/// Returns the centroid that is nearest to point number `point`. The k centroids are stored by rows, the points by
-/// columns. The loop over coordinates is unrolled by eight, so eight loads are in flight at once, and the loop has
-/// overhead only once per eight coordinates.
+/// Returns the centroid that is nearest to point number `point`. The k centroids are stored row by row, and the points
+/// column by column. The loop over coordinates is unrolled by eight. So eight loads are in flight at the same time, and
+/// the loop's overhead occurs only once per eight coordinates.
 template <class T>
 __device__ NearestInShared<T> nearest_unrolled(const T* points, std::int64_t n, std::int64_t point, int d,
                                                const T* centroids, int k) {

@@ -23,24 +23,25 @@ inline constexpr int block_rows = static_cast<int>(RowSums::block_rows);
 inline constexpr int short_columns = 8;  // rows with at most this number of columns are read directly
 inline constexpr int most_others = 64;
 
-/// Rows to which distances are computed, `Group` rows at a time. All threads of a block must construct the object
-/// together, once per kernel.
+/// The rows to which distances are computed. `Group` of these rows are processed at a time. All threads of a block must
+/// construct the object together, once per kernel.
 template <class T, int Group>
 class OtherRows {
  public:
-  /// Uses the rows which[0] to which[count - 1] of `others` or, if `which` is null, the first `count` rows. `count`
-  /// must be at most most_others.
+  /// If `which` is null, uses the first `count` rows of `others`. Otherwise uses the rows with the numbers which[0], …,
+  /// which[count - 1]. `count` must be at most most_others.
   __device__ OtherRows(const DeviceRows<T>& others, const std::int64_t* which, int count)
       : others_(others), which_(which), count_(count) {
     if (!are_short()) return;
-    Shared& near = shared();  // the shared memory keeps these rows for all later blocks of points
+    Shared& near = shared();  // shared memory keeps these rows for all blocks of points
     const int padded = (count + Group - 1) / Group * Group;
     for (int index = static_cast<int>(threadIdx.x); index < padded * others.columns; index += block_rows)
       near.others[index] = value_of(index / others.columns, index % others.columns);
-    __syncthreads();  // all rows are written
+    __syncthreads();  // all threads have written their rows
   }
 
-  /// Computes distances[g] = D(row `first` + thread, other row `part` + g), if both rows exist.
+  /// Sets distances[g] to the squared distance between the row `first` + thread and the other row `part` + g, if both
+  /// rows exist.
   __device__ void find(const DeviceRows<T>& rows, std::int64_t first, int part, double (&distances)[Group]) const {
 #pragma unroll
     for (int g = 0; g < Group; ++g) distances[g] = 0;
@@ -107,11 +108,11 @@ class OtherRows {
   int count_;
 };
 
-/// Returns the sum over the block. Only thread 0 gets the sum.
+/// Returns the sum of all threads' values to thread 0. The result is valid only in this thread.
 __device__ inline Word block_total(Word value) {
   __shared__ Word parts[block_rows / 32];
   for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(0xffffffffu, value, lanes);
-  __syncthreads();  // the parts of the previous call have been read
+  __syncthreads();  // all parts of the previous call have been read
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
   __syncthreads();  // every warp has written its part
   Word sum = 0;

@@ -1,7 +1,7 @@
 // A group of points is transposed, as doubles, into a tile in which equal coordinates of neighbouring points are
-// adjacent. Each vector lane computes the canonical chain of one point, so the results have the same bits as the
-// results of the plain loop. Each tile serves up to 16 centroids. On a CPU without fused multiply-add instructions, the
-// plain loop runs instead. Its std::fma rounds once on every machine.
+// adjacent. Each vector lane computes the canonical chain of one point, so the results are bit-identical to the results
+// of the plain loop. Each tile serves up to 16 centroids. On a CPU without fused multiply-add instructions, the plain
+// loop runs instead. Its std::fma rounds once on every machine.
 //
 // Per point, centroid and coordinate, a lane does one subtraction and one fused multiply-add. The transposition takes
 // about half a cycle per point and coordinate, so the distances to one or two centroids take almost as long as the
@@ -43,8 +43,8 @@ HWY_INLINE hn::Vec<D> load_doubles(D d, const T* from) {
   else return hn::LoadU(d, from);
 }
 
-// Fills tile[dim][point] with the coordinates of points. If `centroids` is not null, subtracts the coordinates of
-// centroids[point]. The number of addresses in `points` must be a multiple of `lanes`.
+// Fills tile[dim][point] with the points' coordinates. If `centroids` is not null, subtracts the coordinates of
+// centroids[point]. `points` must have a multiple of `lanes` elements.
 template <class T>
 HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std::int64_t count, std::int64_t first_dim,
                           std::int64_t dims, double* HWY_RESTRICT tile) {
@@ -86,15 +86,16 @@ HWY_INLINE void fill_tile(const T* const* points, const T* const* centroids, std
   }
 }
 
-// The sums of a group's chains. Element c * stride + point of the array `at` is the sum for centroid c and the point.
-// If `fresh` is true, all chains start at zero and the stored sums are ignored.
+// The sums of a group's chains. The sum for a centroid c and a point is at[c * stride + point]. If `fresh` is true, all
+// chains start at zero, and the stored sums are ignored.
 struct Sums {
   double* at;
   std::int64_t stride;
   bool fresh;
 };
 
-// Extends the chains of `vectors` vectors of points and `count` centroids by the coordinates in the tile.
+// Adds the terms of the tile's coordinates to the chain of each pair of a centroid and a point. There are `count`
+// centroids and `vectors` vectors of points.
 template <int count, int vectors>
 HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const double* HWY_RESTRICT centroids,
                       std::int64_t centroid_stride, const Sums& sums, std::int64_t first_centroid,
@@ -120,9 +121,9 @@ HWY_INLINE void chain(const double* HWY_RESTRICT tile, std::int64_t dims, const 
     for (int v = 0; v < vectors; ++v) hn::StoreU(sum[c][v], d, at + c * sums.stride + v * lanes);
 }
 
-// Extends the chains of the first `count` points of a group. Runs eight chains at a time: four centroids with two
-// vectors of points, or two centroids with four vectors. Eight chains hide the latency of the fused multiply-add and
-// leave registers for the points.
+// Adds the terms of the tile's coordinates to the chains of the first `count` points of a group, for all centroids.
+// Runs eight chains at a time: four centroids with two vectors of points, or two centroids with four vectors. Eight
+// chains hide the latency of the fused multiply-add and leave registers for the points.
 HWY_INLINE void chains(std::int64_t count, const double* tile, std::int64_t dims, const double* centroids,
                        std::int64_t centroid_stride, std::int64_t clusters, const Sums& sums) {
   std::int64_t c = 0;
@@ -139,14 +140,15 @@ HWY_INLINE void chains(std::int64_t count, const double* tile, std::int64_t dims
   }
 }
 
-// Copies the addresses of a group. A short group repeats its last address, so that no tile has undefined values.
+// Copies the addresses of a group. If the group is short, repeats its last address, so that no tile has undefined
+// values.
 template <class T>
 HWY_INLINE void gather_group(const T* const* from, std::int64_t count, const T** to) {
   for (std::int64_t point = 0; point < group; ++point) to[point] = from[point < count ? point : count - 1];
 }
 
-// Prefetches the coordinates [first_dim, end_dim) of a group. These coordinates are in separate rows, whose addresses
-// the hardware does not predict.
+// Prefetches the coordinates [first_dim, end_dim) of a group. Each point's coordinates are in a separate row, and the
+// hardware does not predict the addresses of the rows.
 template <class T>
 HWY_INLINE void prefetch(const T* const* points, std::int64_t first, std::int64_t count, std::int64_t first_dim,
                          std::int64_t end_dim) {
@@ -175,8 +177,8 @@ void block(const T* const* points, std::int64_t count, const T* const* centroids
       for (std::int64_t first = 0; first < count; first += group) {
         const std::int64_t present = count - first < group ? count - first : group;
         gather_group(points + first, present, group_points);
-        // The sums of a full group accumulate in the result itself. The sums of a short group accumulate in a buffer,
-        // because whole vectors would be stored past the end of the result.
+        // The sums of a full group accumulate in the result. The sums of a short group accumulate in a buffer, because
+        // storing whole vectors would write past the end of the result.
         double* const result = out + cluster * count + first;
         Sums sums{result, count, panel_first == 0};
         if (present < group) {
@@ -213,7 +215,7 @@ void own_block(const T* const* points, const T* const* centroids, std::int64_t c
   double own_sums[group];
   const T* group_points[group];
   const T* group_centroids[group];
-  double zeros[tile_dims] = {};  // the tile already holds differences t, and t - 0 = t
+  double zeros[tile_dims] = {};  // the tile already contains differences t, and t - 0 = t
   for (std::int64_t first = 0; first < count; first += group) {
     const std::int64_t present = count - first < group ? count - first : group;
     gather_group(points + first, present, group_points);
@@ -288,7 +290,7 @@ HWY_EXPORT(own_block_f64);
 
 namespace {
 
-constexpr std::int64_t addresses = 256;  // number of addresses of points or centroids in a local array
+constexpr std::int64_t addresses = 256;  // a local array holds this number of addresses, of points or of centroids
 
 template <class T>
 std::int64_t take_addresses(MatrixView<const T> rows, std::int64_t first, const T** to) {
@@ -308,8 +310,8 @@ void squared_distances(const T* const* points, std::int64_t count, const T* cons
 
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out) {
-  // Callers in parallel loops pass few points at a time. With few points, this function allocates no memory, because an
-  // exception must not leave a parallel loop.
+  // Callers in parallel loops pass few points at a time. For few points, this function allocates no memory, because no
+  // exception may leave a parallel loop.
   const T* few[addresses];
   std::vector<const T*> many(points.rows() > addresses ? static_cast<std::size_t>(points.rows()) : 0);
   const T** const rows = many.empty() ? few : many.data();

@@ -12,13 +12,13 @@ namespace gradus::kmeans_detail {
 template <class T>
 void squared_distances(MatrixView<const T> points, MatrixView<const T> centroids, double* out);
 
-/// Computes out[c * count + p] = D(*points[p], *centroids[c]) for rows of `dimensions` coordinates that are given by
-/// address.
+/// Computes out[c * count + p] = D(*points[p], *centroids[c]). `points` and `centroids` contain the addresses of rows
+/// with `dimensions` coordinates.
 template <class T>
 void squared_distances(const T* const* points, std::int64_t count, const T* const* centroids, std::int64_t clusters,
                        std::int64_t dimensions, double* out);
 
-/// Computes out[p] = D(*points[p], *centroids[p]) for `count` pairs.
+/// Computes out[p] = D(*points[p], *centroids[p]) for `count` pairs of rows.
 template <class T>
 void squared_distances_of_pairs(const T* const* points, const T* const* centroids, std::int64_t count,
                                 std::int64_t dimensions, double* out);

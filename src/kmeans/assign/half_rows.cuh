@@ -1,4 +1,5 @@
-// Shifted and scaled rows as FP16. The lengths of the rows and of their rounding errors are stored for the error bound.
+// Stores shifted and scaled rows as FP16. Also stores the lengths of the rows and of their rounding errors, for the
+// error bound.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -17,9 +18,8 @@ struct Conversion {
   int stride;
 };
 
-/// Converts one row. A row is shared by `lanes` adjacent lanes of a warp. If `sign` is -1, stores the negated row.
-/// Lengths are rounded up. All lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` =
-/// false.
+/// Converts one row with `lanes` adjacent lanes of a warp. If `sign` is -1, stores the negated row. Rounds lengths up.
+/// All lanes of the warp must take part. Lanes without a row pass any row and `is_wanted` = false.
 template <int lanes, class T>
 inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, double sign, bool is_wanted,
                                             __half* halves) {
@@ -28,7 +28,7 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   double rests = 0;
   for (int first = static_cast<int>(threadIdx.x) % lanes * quad; first < by.stride; first += lanes * quad) {
     T own[quad] = {};
-    if (by.d % quad == 0) {  // rows start at a multiple of 16 bytes
+    if (by.d % quad == 0) {  // each row starts at a multiple of 16 bytes
       struct alignas(16) Part {
         T values[16 / sizeof(T)];
       };
@@ -52,7 +52,7 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
     for (int index = 0; index < quad; ++index) {
       const int dim = first + index;
       const double value = dim < by.d ? sign * (static_cast<double>(own[index]) - by.middle[dim]) * by.scale : 0.0;
-      // Rounding first to float and then to FP16 is faster than rounding directly. The error of both roundings is
+      // Rounding to float and then to FP16 is faster than rounding directly to FP16. The error of both roundings is
       // measured below.
       rounded.values[index] = __float2half_rn(static_cast<float>(value));
       const double rest = value - static_cast<double>(__half2float(rounded.values[index]));
@@ -69,8 +69,8 @@ inline __device__ TensorLengths convert_row(const T* row, const Conversion& by, 
   return {__double2float_ru(sqrt(squares) * (1 + 0x1p-30)), __double2float_ru(sqrt(rests) * (1 + 0x1p-30))};
 }
 
-// Converts the points. Row i receives the point slots[i], or point i if `slots` is null. Launch: `lanes` lanes per row,
-// grid-stride loop.
+// Converts the points. Row i of the result is the point slots[i], or point i if `slots` is null. Launch: `lanes` lanes
+// per row, grid-stride loop.
 template <int lanes, class T>
 __global__ void convert_points(const T* points, std::int64_t n, const std::int32_t* slots, Conversion by,
                                __half* halves, TensorLengths* lengths) {
@@ -95,8 +95,44 @@ static __global__ void name_slots(std::int32_t* slots, std::int64_t n) {
     slots[slot] = static_cast<std::int32_t>(slot);
 }
 
+// Writes place_of[slots[i]] = i. Launch: a grid-stride loop.
+static __global__ void invert_slots(const std::int32_t* slots, std::int64_t n, std::int32_t* place_of) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < n; slot += stride)
+    place_of[slots[slot]] = static_cast<std::int32_t>(slot);
+}
+
+// Copies converted rows in a new order. Row i receives the row of the point slots[i], which is row place_of[slots[i]]
+// of `from`. Launch: a grid-stride loop over units of 16 bytes.
+static __global__ void reorder_rows(const __half* from, const TensorLengths* from_lengths, int row_elements,
+                                    std::int64_t n, const std::int32_t* slots, const std::int32_t* place_of, __half* to,
+                                    TensorLengths* to_lengths) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t units = row_elements / 8;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < n * units; index += stride) {
+    const std::int64_t slot = index / units;
+    const std::int64_t unit = index % units;
+    const std::int64_t old = place_of[slots[slot]];
+    reinterpret_cast<uint4*>(to)[index] = reinterpret_cast<const uint4*>(from)[old * units + unit];
+    if (unit == 0) to_lengths[slot] = from_lengths[old];
+  }
+}
+
+// Copies the listed rows from pinned host memory. A row keeps its number. Launch: a warp per row, a grid-stride loop.
+template <class T>
+__global__ void bring_rows(const T* on_host, int d, const std::int32_t* rows, const unsigned int* count, T* to) {
+  const unsigned int warps = gridDim.x * blockDim.x / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const unsigned int all = *count;
+  for (unsigned int index = (blockIdx.x * blockDim.x + threadIdx.x) / 32; index < all; index += warps) {
+    const std::int64_t begin = static_cast<std::int64_t>(rows[index]) * d;
+#pragma unroll 4
+    for (int dim = lane; dim < d; dim += 32) to[begin + dim] = on_host[begin + dim];
+  }
+}
+
 inline __device__ void raise(float* largest, float value) {
-  // Non-negative floats have the same order as their bits.
+  // Non-negative floats have the same order as the integers with the same bits, so the integers are compared.
   atomicMax(reinterpret_cast<int*>(largest), __float_as_int(value));
 }
 

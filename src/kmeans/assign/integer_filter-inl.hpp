@@ -34,8 +34,9 @@ constexpr std::int64_t vector_lanes = 16;  // arrays are padded to whole vectors
 constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 
 // Instructions that multiply small integers and accumulate in 32 bits: AVX512-VNNI, or AVX-VNNI for AVX2 vectors.
-// Highway 1.0.3 does not offer them, and its AVX3_DL target does not distinguish the two extensions, so inline assembly
-// is used. The filter's constructor checks at run time whether the CPU has the instructions.
+// Highway 1.0.3 does not offer these instructions, and its AVX3_DL target does not distinguish the two extensions.
+// Therefore, the code uses inline assembly. The filter's constructor checks at run time whether the CPU has the
+// instructions.
 #undef GRADUS_DOT_INSTRUCTIONS
 #if GRADUS_INTEGER_PANELS && (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2)
 #define GRADUS_DOT_INSTRUCTIONS 1
@@ -47,7 +48,7 @@ constexpr std::int64_t panel_clusters = 2 * vector_lanes;
 #define GRADUS_DOT_REGISTER "x"
 #endif
 
-// Adds the products of 2 pairs of 16-bit integers to each sum[i].
+// For each i, multiplies 2 pairs of 16-bit integers and adds the products to sum[i].
 HWY_INLINE DotVector dot_words(DotVector sum, DotVector a, DotVector b) {
   asm(GRADUS_DOT_ENCODING "vpdpwssd %2, %1, %0"
       : "+" GRADUS_DOT_REGISTER(sum)
@@ -55,7 +56,7 @@ HWY_INLINE DotVector dot_words(DotVector sum, DotVector a, DotVector b) {
   return sum;
 }
 
-// Adds the products of 4 unsigned and 4 signed bytes to each sum[i].
+// For each i, multiplies 4 unsigned bytes with 4 signed bytes and adds the products to sum[i].
 HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
   asm(GRADUS_DOT_ENCODING "vpdpbusd %2, %1, %0"
       : "+" GRADUS_DOT_REGISTER(sum)
@@ -75,8 +76,8 @@ HWY_INLINE DotVector dot_bytes(DotVector sum, DotVector without_sign, DotVector 
          ((dim / 2) * panel_clusters + cluster % panel_clusters) * 2 + dim % 2;
 }
 
-// Returns a bound of the relative error of a point's squared norm. The norm is computed in float from the coordinates
-// in the tile, which are rounded to float.
+// Returns a bound of the relative error of a point's squared norm. The norm is computed in float, from coordinates that
+// are rounded to float.
 inline double square_rounding(std::int64_t dimensions) { return static_cast<double>(dimensions + 16) * 0x1p-22; }
 
 // Returns a bound of the canonical chain's rounding, which callers add to the error of each score.
@@ -159,7 +160,8 @@ double load_tile(const FilterView<T>& filter, const T* const* rows, std::int64_t
 }
 
 #if GRADUS_INTEGER_PANELS
-// Adds the products of pairs of 16-bit integers to the sums, in one instruction (`dot`) or two.
+// Adds the products of pairs of 16-bit integers to the sums, with one instruction if `dot` is true and with two
+// instructions otherwise.
 template <bool dot>
 HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroids) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -173,7 +175,7 @@ HWY_INLINE DotVector add_pairs(DotVector sum, DotVector point, DotVector centroi
 #endif
 
 #if GRADUS_INTEGER_PANELS
-// Multiplies four rows by `vectors` vectors of clusters. These vectors are one or two panels.
+// Multiplies four rows of points by `vectors` vectors of clusters, which form one or two panels.
 template <bool dot, std::int64_t vectors>
 HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_t* panel, const std::int32_t* offsets,
                               std::int64_t stride, std::int64_t pairs, std::int32_t* scores,
@@ -185,8 +187,8 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
   for (auto& row : sums)
 #pragma GCC unroll 8
     for (auto& sum : row) sum = hn::Zero(wide).raw;
-  // Without dot instructions, process one pair at a time. With two pairs, the compiler first sums several pairs and
-  // runs out of registers.
+  // Without dot instructions, the loop processes one pair at a time. With two pairs, the compiler would sum several
+  // pairs first and run out of registers.
   constexpr std::int64_t together = dot ? 2 : 1;
 #pragma GCC unroll 2
   for (std::int64_t step = 0; step < pairs; step += together)
@@ -218,16 +220,17 @@ HWY_INLINE void multiply_tile(const std::int16_t* const* rows, const std::int16_
 #endif
 
 // Computes scores[r * score_stride + c] = offsets[c] - (quantized point rows[r] . quantized centroid c) exactly, for
-// the panels [first, last). Processes four rows at a time, so `rows` must be padded to a multiple of four.
+// the clusters in the panels [first, last). Processes four rows at a time, so `rows` must be padded to a multiple of
+// four.
 template <bool dot>
 [[maybe_unused]] void multiply_with(const std::int16_t* const* rows, std::int64_t count, const std::int16_t* panels,
                                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t first,
                                     std::int64_t last, std::int32_t* scores, std::int64_t score_stride) {
   const std::int64_t stride = padded_dimensions(dimensions);
-  const std::int64_t pairs = (dimensions + 3) / 4 * 2;  // the padding is zero, so steps of two pairs are possible
+  const std::int64_t pairs = (dimensions + 3) / 4 * 2;  // the padding is zero, so each step may process two pairs
 #if GRADUS_INTEGER_PANELS
   std::int64_t cluster = first;
-  if constexpr (vector_lanes == 16)  // with AVX-512 there are enough registers for two panels at a time
+  if constexpr (vector_lanes == 16)  // AVX-512 has enough registers for two panels at a time
     for (; cluster + 2 * panel_clusters <= last; cluster += 2 * panel_clusters)
       for (std::int64_t row = 0; row < count; row += 4)
         multiply_tile<dot, 4>(rows + row, panels + cluster * stride, offsets + cluster, stride, pairs,
@@ -285,7 +288,7 @@ template <bool dot>
   const auto put = [&](std::uint64_t bits, std::int64_t first) {
     for (; bits != 0; bits &= bits - 1) places[count++] = static_cast<std::int32_t>(first + __builtin_ctzll(bits));
   };
-  if (size <= 64 && width > 1) {  // all bits fit in one word, so no branch depends on the data
+  if (size <= 64 && width > 1) {  // all bits fit in one word, which needs no branches that depend on the data
     std::uint64_t bits = 0;
     for (std::int64_t first = 0; first < size; first += width) bits |= bits_at(first) << first;
     put(bits, 0);
@@ -298,15 +301,15 @@ template <bool dot>
 
 // A sub-block of points, quantized relative to the middle of the centroids.
 struct QuantizedPoints {
-  double squared_norms[sub_block];      // squared norms of the scaled points, accurate to square_rounding()
+  double squared_norms[sub_block];      // squared norms of the scaled points; see square_rounding()
   const std::int16_t* rows[sub_block];  // addresses of quantized points, padded to a multiple of four
   double steps;                         // number of quantization steps in a scaled length of 1
   double unit;                          // number of score steps in a scaled squared length of 1
-  double error;        // error bound of a score, in score steps, without the error of the canonical chain
-  double label_error;  // error bound including the canonical chain
+  double error;                         // error bound of a score, in score steps, without the canonical chain's error
+  double label_error;                   // the same bound with the canonical chain's error
 };
 
-// Computes half the squared norm of each centroid. The unit of the result is a score step.
+// Computes half the squared norm of each centroid, in score steps.
 template <class T>
 void quantize_offsets(const FilterView<T>& filter, double unit, std::int64_t places, std::int32_t* offsets) {
   for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
@@ -341,8 +344,8 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   quantize_offsets(filter, points.unit, whole_panels(filter.clusters), scratch.offsets.data());
 }
 
-// Converts a score to a lower bound of the scaled distance. The last factor also covers the rounding of the canonical
-// chain.
+// Converts a score to a lower bound of the scaled distance. The last factor covers the rounding of the canonical chain,
+// too.
 template <class T>
 float distance_above(const FilterView<T>& filter, const QuantizedPoints& points, std::int64_t point,
                      std::int32_t score) {
@@ -386,15 +389,15 @@ double near_distance(const T* point, const T* centroid, std::int64_t dimensions)
   return static_cast<double>(total);
 }
 
-// Returns a bound of the sum of two relative errors: of near_distance() and of the canonical chain. Each of the two
-// computations makes at most dimensions + 8 roundings, and all its terms are positive.
+// Returns a bound of the sum of two relative errors: the error of near_distance() and the error of the canonical chain.
+// Each of these computations makes at most dimensions + 8 roundings and adds only positive terms.
 template <class T>
 constexpr double distance_rounding(std::int64_t dimensions) {
   return static_cast<double>(dimensions + 16) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-51);
 }
 
-// Returns the canonical label among `count` candidates. Distances in T exclude most candidates. If several candidates
-// are left, the canonical chain decides, and `rechecked` becomes true.
+// Returns the canonical label among `count` candidates. First excludes most candidates by distances in the type T. If
+// several candidates are left, the canonical chain decides, and `rechecked` becomes true.
 template <class T>
 std::int32_t nearest_candidate(const FilterView<T>& filter, const T* row, std::int64_t count, FilterScratch& scratch,
                                bool& rechecked) {

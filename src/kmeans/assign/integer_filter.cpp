@@ -29,7 +29,7 @@ bool has_dot_instructions() {
 #endif
 }
 
-// Size of the part of the product whose sums the registers hold: the number of vectors of clusters, and the number of
+// The size of the block of products whose sums fit in registers: the number of vectors of clusters, and the number of
 // points.
 constexpr std::int64_t byte_vectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr std::int64_t byte_points = 4;
@@ -64,16 +64,16 @@ float largest_magnitude(const float* tile, std::int64_t values) {
   return hn::GetLane(hn::MaxOfLanes(f, largest));
 }
 
-// Computes the same scores as multiply(), except for a constant per point. Scores are ordered by panels, and by points
-// within a panel. For each point p and each panel, the least score of each lane is stored as a vector in the array
-// `least`. The vector starts at index p * least_stride + panel * vector_lanes.
+// Computes the same scores as multiply(), except for a constant per point. Orders the scores by panels, and within a
+// panel by points. For each point p and each panel, also computes the least score of each lane, and stores these scores
+// as a vector at the index p * least_stride + panel * vector_lanes of `least`.
 void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::uint8_t* panels,
                     const std::int32_t* offsets, std::int64_t dimensions, std::int64_t clusters, std::int32_t* scores,
                     std::int32_t* least, std::int64_t least_stride) {
   const WideTag wide;
   const hn::Repartition<std::uint8_t, WideTag> bytes;
   const std::int64_t stride = padded_dimensions(dimensions);
-  const std::int64_t quads = (dimensions + 7) / 8 * 2;  // the padding is zero, so steps of two quads are possible
+  const std::int64_t quads = (dimensions + 7) / 8 * 2;  // the padding is zero, so each step may process two quads
   for (std::int64_t cluster = 0; cluster < clusters; cluster += byte_panel) {
     const std::uint8_t* const panel = panels + cluster * stride;
     for (std::int64_t point = 0; point < count; point += byte_points) {
@@ -117,8 +117,8 @@ void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::ui
   }
 }
 
-// Stores the clusters whose score is at most `limit`, in no particular order. `scores` and `least` belong to one point.
-// First finds the lanes that contain such a cluster, then the scores in these lanes, with as few branches as possible.
+// Stores the clusters whose score is at most `limit`, in any order. `scores` and `least` belong to one point. First
+// finds the lanes that contain such a cluster, then the scores in these lanes. Avoids branches.
 std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least, std::int64_t clusters,
                            std::int32_t limit, std::int32_t* hits, std::int32_t* places) {
   const WideTag wide;
@@ -127,7 +127,7 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   auto first = hn::Iota(wide, 0);
   for (std::int64_t lane = 0; lane < clusters / byte_vectors; lane += vector_lanes) {
     const auto hit = hn::Not(hn::LoadU(wide, least + lane) > bound);
-    // Without AVX-512, a compression takes longer than a branch.
+    // Without AVX-512, it takes longer to compress than to branch.
     if (HWY_TARGET == HWY_AVX3 || !hn::AllFalse(wide, hit)) {
       hn::StoreU(hn::Compress(first, hit), wide, hits + found);
       found += static_cast<std::int64_t>(hn::CountTrue(wide, hit));
@@ -160,8 +160,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
   double errors[sub_block];
   load_tile(filter, rows, count, scratch.tile.data(), squared_norms);
   const auto largest = static_cast<double>(largest_magnitude(scratch.tile.data(), count * stride));
-  // The largest magnitude becomes 127 steps. If half the squared norm of a centroid would then exceed 29 bits, the
-  // largest magnitude becomes fewer steps.
+  // The largest magnitude becomes 127 steps, or fewer if half the squared norm of a centroid would then exceed 29 bits.
   double steps = 127.0 / (largest > 0 ? largest : 1.0);
   const double most =
       0x1p29 / (filter.byte_steps * (filter.largest_half_square > 0 ? filter.largest_half_square : 1.0));
@@ -193,7 +192,7 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
     labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
     rechecked += doubtful;
   }
-  // If there are this many candidates, the computation of their distances takes longer than the 8-bit level saves. The
+  // If there are more candidates than this, it takes longer to compute their distances than the 8-bit level saves. The
   // next sub-blocks therefore use 16 bits.
   if (all_candidates > count * (2 + filter.clusters / 16)) scratch.word_searches = 15;
   return rechecked;
@@ -308,8 +307,8 @@ double move_centroid_f64(const double* centroid, const double* middle, std::int6
   return move_centroid(centroid, middle, dimensions, scale, row, largest);
 }
 
-// Quantizes a row that move_centroid() has written, and calls put(dim, integers) for 16 dimensions at a time. Returns
-// the norm of the quantization error. `norm` receives the norm of the row, in steps.
+// Quantizes a row that move_centroid() has written. Calls put(dim, integers) for 16 dimensions at a time. Returns the
+// norm of the quantization error. Sets `norm` to the norm of the row, in steps.
 template <class Put>
 HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, double steps, double* norm,
                                     const Put& put) {
@@ -337,7 +336,7 @@ HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, 
 }
 
 // Quantizes one centroid to 8 bits, adds 128, and stores the result in the panels. Returns the norm of the quantization
-// error. `norm` receives the norm of the quantized centroid, in steps.
+// error. Sets `norm` to the norm of the quantized centroid, in steps.
 double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps, std::uint8_t* panels,
                   double* norm) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -357,8 +356,8 @@ double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensio
 #endif
 }
 
-// Quantizes one centroid to 16 bits and stores it in the panels. Returns the norm of the quantization error. `norm`
-// receives the norm of the quantized centroid, in steps.
+// Quantizes one centroid to 16 bits and stores it in the panels. Returns the norm of the quantization error. Sets
+// `norm` to the norm of the quantized centroid, in steps.
 double pack_centroid(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps,
                      std::int16_t* panels, double* norm) {
   const std::int64_t stride = padded_dimensions(dimensions);
@@ -423,29 +422,29 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
     magnitude =
         std::max({magnitude, std::abs(problem.statistics.lowest[dim]), std::abs(problem.statistics.highest[dim])});
   }
-  // The limits of the exponent ensure that scaled differences neither overflow nor become subnormal, and that scaled
-  // values do not overflow. Scaled values could overflow even if the extent is small, because a column may have a large
-  // constant value.
+  // The limits of the exponent ensure that scaled differences neither overflow nor become subnormal. They also ensure
+  // that scaled values do not overflow. The values may be large although the extent is small, because a column may have
+  // a large constant value.
   const int least = std::max(sizeof(T) == 4 ? -120 : -400,
                              core::exponent_above(magnitude, -1100) - (std::numeric_limits<T>::max_exponent - 8));
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = machine_has_dot_instructions();
-  // With few clusters, the computation of the distances of the remaining candidates takes longer than the 8-bit level
-  // saves. With very many columns, 8-bit sums may exceed 30 bits.
+  // With few clusters, the 8-bit level saves less time than it takes to compute the distances of its candidates. With
+  // very many columns, 8-bit sums may exceed 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
 }
 
 namespace {
 
-/// Computes the mean of each column of the centroids, rounds it, and stores it times `scale`.
+/// Computes the mean of each column of the centroids, rounds the mean, and stores the mean times `scale`.
 template <class T>
 void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, double scale, bool large, int threads,
                  T* middle) {
   const std::int64_t d = problem.d();
   const std::int64_t k = problem.k();
-  // Read one cache line of columns from each centroid at a time.
+  // From each centroid, read one cache line of columns at a time.
   constexpr std::int64_t at_once = 64 / static_cast<std::int64_t>(sizeof(T));
   const double share = 1.0 / static_cast<double>(k);
 #pragma omp parallel for num_threads(threads) schedule(static) if (large)
@@ -468,12 +467,12 @@ void find_middle(const Problem<T>& problem, MatrixView<const T> centroids, doubl
         }
       }
     };
-    // The compiler unrolls the loop of this call.
+    // The compiler unrolls the loop if the number of columns is a constant.
     if (columns == at_once) look(std::integral_constant<std::int64_t, at_once>());
     else look(columns);
-    // Clamp the rounded mean to the range of the centroids. If the centroids hardly differ, the rounded mean could be
-    // farther from the centroids than they are from each other. After clamping, no difference between a centroid and
-    // the mean exceeds the extent of the column.
+    // Clamp the rounded mean to the range of the centroids. If the centroids hardly differ, the rounded mean may be
+    // outside of this range, and far from the centroids compared with the distances between them. After clamping, no
+    // difference between a centroid and the mean exceeds the extent of the column.
     for (std::int64_t column = 0; column < columns; ++column) {
       const T mean = std::clamp(static_cast<T>(sums[column]), lowest[column], highest[column]);
       middle[first + column] = static_cast<T>(static_cast<double>(mean) * scale);
@@ -587,7 +586,7 @@ std::int64_t IntegerFilter<T>::search_block(const T* rows, std::int64_t stride, 
     const T* pointers[sub_block];
     const std::int64_t size = std::min(sub_block, count - first);
     for (std::int64_t index = 0; index < size; ++index) pointers[index] = rows + (first + index) * stride;
-    // Prefetch the next points while the current ones are searched.
+    // Prefetch the next sub-block of points while the current one is searched.
     for (std::int64_t row = first + sub_block; row < std::min(first + 2 * sub_block, count); ++row)
       for (std::int64_t dim = 0; dim < problem_.d(); dim += 64 / static_cast<std::int64_t>(sizeof(T)))
         __builtin_prefetch(rows + row * stride + dim, 0, 2);

@@ -1,5 +1,5 @@
-// The 16-bit and 8-bit integer filter of the searches in simd_large_dim and simd_bounds. simd_large_dim.cpp explains
-// the filter.
+// The integer filter of simd_large_dim and simd_bounds, with 16 bits and with 8 bits. simd_large_dim.cpp explains the
+// filter.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr std::int64_t sub_block = 32;
 inline constexpr double norm_limit = 23170.0;             // sqrt(2^29): the product of two norms stays below 2^29
 inline constexpr std::int32_t unused_score = 0x7f000000;  // score of the padding in the last panel
 
-/// For tests: if false, new filters do not use dot-product instructions.
+/// Tests set it to false, so that new filters do not use dot-product instructions.
 inline bool dot_instructions_allowed = true;
 /// Returns true if the machine has dot-product instructions and they are allowed.
 bool machine_has_dot_instructions();
@@ -28,8 +28,8 @@ constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63)
 /// Returns the stride of FilterScratch::least. It is not a power of two, to avoid cache conflicts.
 constexpr std::int64_t padded_least(std::int64_t clusters) { return padded_clusters(clusters) / 2 + 16; }
 
-/// The centroids of a pass, in the form that the kernels read. Plain data, because code compiled for other instruction
-/// sets reads it.
+/// The centroids of a pass, in the form that the kernels read. Plain data, because the reading code is compiled for
+/// other instruction sets.
 template <class T>
 struct FilterView {
   std::int64_t dimensions;
@@ -39,14 +39,14 @@ struct FilterView {
   const double* half_squares;  ///< half the squared norm of each centroid relative to the middle, scaled
   const std::int16_t* panels;  ///< quantized centroids, two vectors of clusters per panel
   double scale;                ///< a power of two that scales the extent of the data to about 1
-  double steps;                ///< quantization steps for a scaled length of 1
+  double steps;                ///< number of quantization steps in a scaled length of 1
   double largest_norm;         ///< greatest norm of a quantized centroid, in steps
   double largest_error;        ///< greatest norm of a centroid's quantization error, in steps
   double largest_half_square;
 
   bool dot_instructions;            ///< true if the machine has dot-product instructions
   const std::uint8_t* byte_panels;  ///< 8-bit centroids, each value plus 128; null if there is no 8-bit level
-  double byte_steps;                ///< quantization steps for a scaled length of 1
+  double byte_steps;                ///< number of 8-bit quantization steps in a scaled length of 1
   double byte_largest_norm;         ///< like largest_norm, but for the 8-bit level
   double byte_largest_error;
 };
@@ -58,8 +58,8 @@ struct FilterScratch {
   Buffer<float> tile;            ///< points of a sub-block relative to the middle, scaled
   Buffer<std::int16_t> points;   ///< the points of the tile, quantized
   Buffer<std::int32_t> scores;   ///< points x clusters
-  Buffer<std::int32_t> least;    ///< for each point and byte panel: least score of each lane
-  Buffer<std::int32_t> offsets;  ///< per cluster: half the squared norm, in steps
+  Buffer<std::int32_t> least;    ///< for each point and byte panel: the least score of each lane
+  Buffer<std::int32_t> offsets;  ///< for each cluster: half the squared norm, in score steps
   Buffer<std::int32_t> hits;     ///< lanes of byte panels that contain a candidate
   std::vector<std::int32_t> candidates;
   std::vector<double> distances;  ///< distances of the candidates
@@ -68,11 +68,11 @@ struct FilterScratch {
   static std::uint64_t bytes(const Shape& shape);
 };
 
-/// Arrays to which a search writes bounds of the scaled distances. If the pointers are null, the search writes no
+/// The arrays to which a search writes bounds of the scaled distances. If the pointers are null, the search writes no
 /// bounds.
 struct DistanceBounds {
   float* upper = nullptr;  ///< per point: upper bound of the distance to its label's centroid
-  float* lower = nullptr;  ///< per point and group: lower bound of the distance to any other centroid of the group
+  float* lower = nullptr;  ///< per point and group: lower bound of the distance to all centroids but the label's
   std::int64_t groups = 0;
   std::int64_t group_clusters = 0;  ///< number of clusters per group, a multiple of the panel size
 };
@@ -82,20 +82,21 @@ class IntegerFilter {
  public:
   IntegerFilter(const Problem<T>& problem, int threads);
 
-  /// Quantizes and packs the centroids. Throws InterruptedError after a stop request.
+  /// Quantizes the centroids and packs them into panels. Throws InterruptedError after a stop request.
   void prepare(MatrixView<const T> centroids);
 
-  /// Sets the centroids for a pass that calls only nearest_of(). Such a pass does not need prepare().
+  /// Sets the centroids for a pass that calls only nearest_of(). Such a pass need not call prepare().
   void prepare_candidates(MatrixView<const T> centroids) { centroids_ = centroids; }
 
   FilterView<T> view() const;
 
-  /// Finds the canonical labels of at most `sub_block` rows given by address. Returns the number of re-checked rows.
+  /// Finds the canonical labels of at most `sub_block` rows, given by their addresses. Returns the number of rows that
+  /// were rechecked.
   std::int64_t search(const T* const* rows, std::int64_t count, std::int32_t* labels, const DistanceBounds& bounds,
                       FilterScratch& scratch) const;
 
-  /// Finds the canonical labels of `count` points whose rows are `stride` elements apart. Returns the number of
-  /// re-checked points. `bounds` starts at the first point.
+  /// Finds the canonical labels of `count` points whose rows are `stride` elements apart. Returns the number of points
+  /// that were rechecked. The arrays in `bounds` must start at the first of these points.
   std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
                             const DistanceBounds& bounds, FilterScratch& scratch) const;
 

@@ -1,22 +1,23 @@
 // cuda_tensor on Hopper: a warp-specialised block finds the few clusters that may be nearest to each point.
 //
-// One thread issues copies some tiles ahead of the products. Each of four warpgroups multiplies 64 points by the same
-// 128 clusters. Two barriers per stage, `filled` and `emptied`, synchronise the copies and the products. There is no
-// barrier of the whole block, so some warpgroups multiply while others scan their scores. A block stays on its
+// One thread starts the copies, some tiles before they are multiplied. Each of four warpgroups multiplies 64 points by
+// the same 128 clusters. Two barriers per stage, `filled` and `emptied`, synchronise the copies and the products. There
+// is no barrier of the whole block, so some warpgroups multiply while others scan their scores. A block stays on its
 // multiprocessor and processes one tile of points after another.
 //
 // For up to 128 columns, the tile of points stays in shared memory while the clusters stream past. With more columns,
 // the points stream too, and shared-memory traffic limits the products. In this case a tile has 256 clusters, and only
-// two warpgroups multiply. With 256 clusters per tile, the products read only five sixths of the bytes per score.
+// two warpgroups multiply. Per score, the products then read one sixth fewer bytes than with 128 clusters.
 //
 // For most tiles, a thread only finds the minimum of its scores, with one addition and one comparison per score. It
 // first finds the minimum over the eight scores of a group, then over the groups of the same point. If this minimum
 // exceeds the point's best score so far by more than the error bounds, no cluster is recorded. Otherwise the thread
-// scans the groups. The four lanes of a quad share the clusters of a point and agree on its best score.
+// scans the groups. The four lanes of a quad divide the clusters of a point among themselves, and then agree on its
+// best score.
 //
 // Points are ordered by earlier labels, so that neighbours usually have the same label (see TensorEngine). Each tile of
-// points starts with the tile of clusters that contains this label. So the best score is nearly minimal from the start,
-// and all points of a warp record clusters at the same time.
+// points is multiplied first by the tile of clusters that contains this label. So the best score is nearly minimal from
+// the start, and all points of a warp record clusters at the same time.
 #pragma once
 
 #include <cmath>
@@ -31,7 +32,7 @@ namespace gradus::kmeans_detail::tensor {
 inline constexpr int pipeline_stages = 4;
 inline constexpr int pipeline_granule = 256;  ///< a multiple of the sizes of all tiles of points and of clusters
 
-/// A cluster that may be nearest, with its score.
+/// A cluster that may be nearest to a point, with its score.
 struct Possible {
   float score;
   std::int32_t cluster;
@@ -45,9 +46,9 @@ struct Pipeline {
   static constexpr int chunks = Chunks;
   static constexpr bool resident = Chunks > 0;
   static constexpr int clusters = Clusters;
-  static constexpr int groups = Clusters == 256 ? 2 : 4;  ///< number of warpgroups that multiply 64 points each
+  static constexpr int groups = Clusters == 256 ? 2 : 4;  ///< number of warpgroups that multiply; each has 64 points
   static constexpr int points = 64 * groups;
-  static constexpr int threads = 128 * (groups + 1);  ///< the additional warpgroup issues the copies
+  static constexpr int threads = 128 * (groups + 1);  ///< one more warpgroup starts the copies
   static constexpr int registers = Clusters == 256 ? 224 : 112;
   static constexpr int room = Clusters == 256 ? 16 : 8;   ///< capacity of a point's list of possible clusters
   static constexpr int point_bytes = points * row_bytes;  ///< bytes of a chunk
@@ -65,23 +66,23 @@ struct Pipeline {
     int counts[Pipeline::points];
     std::int32_t beginnings[point_slots];
   };
-  /// Includes 1024 more bytes, so that the memory can be aligned to 1024 bytes.
+  /// The additional 1024 bytes are needed to align the memory to 1024 bytes.
   static constexpr std::size_t shared_bytes = sizeof(Memory) + 1024;
 };
 
 struct PipelineJob {
-  CUtensorMap points;    ///< FP16, ordered by slots; each box of the map is a part of a tile's rows
+  CUtensorMap points;    ///< FP16, ordered by slots; each box contains some of a tile's rows
   CUtensorMap clusters;  ///< negated FP16
   const float* half_squares;
   const TensorLengths* lengths;    ///< lengths of the points, ordered by slots, padded to pipeline_granule
-  const TensorLengths* largest;    ///< greatest lengths of all clusters
+  const TensorLengths* largest;    ///< maximum of each length over all clusters
   const std::int32_t* beginnings;  ///< for each tile of points: the tile of clusters to start with
   std::int64_t n;
-  std::int32_t first_tile;  ///< first tile of points of this launch
+  std::int32_t first_tile;  ///< the first tile of points of this launch
   std::int32_t end_tile;
   int cluster_tiles;
   int stride;
-  std::int32_t* counts;  ///< ordered by slots: number of possible clusters; larger than `room` if the list overflowed
+  std::int32_t* counts;  ///< by slot: number of possible clusters; exceeds `room` if the list overflowed
   Possible* possible;    ///< the first possible cluster of each slot, then the second of each slot, and so on
 };
 
@@ -94,17 +95,16 @@ class Search {
  public:
   using Scores = float[Shape::clusters / 8][4];
 
-  /// `lengths` are the lengths of the warp's points.
   __device__ Search(const TensorLengths* lengths, TensorLengths largest, int columns, int* counts,
                     Possible (*possible)[Shape::room])
       : counts_(counts), possible_(possible) {
 #pragma unroll
     for (int row = 0; row < 2; ++row) reaches_[row] = 2 * tensor_bound(lengths[8 * row + lane() / 4], largest, columns);
     if (lane() < 16) counts_[lane()] = 0;
-    __syncwarp();  // all counters are zero before any lane records a cluster
+    __syncwarp();  // all counters are zero before some lane records a cluster
   }
 
-  /// Processes the scores of a tile. `half_squares` has |c|^2 / 2 of the tile's clusters, in shared memory.
+  /// Processes the scores of a tile. `half_squares`, in shared memory, contains |c|^2 / 2 for each cluster of the tile.
   __device__ __forceinline__ void look(Scores& scores, const float* half_squares, int first_cluster) {
     float least[2][groups];
 #pragma unroll
@@ -143,7 +143,7 @@ class Search {
       }
       if (lane() % 4 == 0) make_room(8 * row + lane() / 4, limits_[row]);
     }
-    __syncwarp();  // old lists are emptied before any lane adds to them
+    __syncwarp();  // the old lists are empty before some lane adds to them
 #pragma unroll
     for (int row = 0; row < 2; ++row)
 #pragma unroll
@@ -155,10 +155,10 @@ class Search {
             if (scores[4 * group + which / 2][2 * row + which % 2] <= limits_[row]) near |= 1u << which;
           note(scores, row, group, near, least[row][group], first_cluster);
         }
-    __syncwarp();  // all lanes have added their clusters before a list is emptied again
+    __syncwarp();  // all lanes have added their clusters before some list is emptied again
   }
 
-  /// Writes the lists to GPU memory, without the clusters whose score exceeds the final limit. `slot` is the slot of
+  /// Writes the lists to GPU memory, but omits each cluster whose score exceeds the final limit. `slot` is the slot of
   /// the warp's first point.
   __device__ void finish(const PipelineJob& job, std::int64_t slot) const {
     const float first = __shfl_sync(everyone, limits_[0], lane() % 8 * 4);
@@ -177,8 +177,9 @@ class Search {
   }
 
  private:
-  static constexpr int groups = Shape::clusters / 32;  ///< number of groups of eight scores per point
-  /// Lists that are longer than this are pruned. The rest of a list usually has room for the clusters that a tile adds.
+  static constexpr int groups = Shape::clusters / 32;  ///< number of groups per point; a group has eight scores
+  /// Lists that are longer than this are pruned. The rest of a list usually has space for the clusters that a tile
+  /// adds.
   static constexpr int long_list = Shape::room / 2;
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
@@ -195,7 +196,7 @@ class Search {
     counts_[point] = kept;
   }
 
-  // Adds the clusters in the bit mask `near`, which is not zero, to the list of the point.
+  // Adds the clusters in the bit mask `near` to the list of a point. The mask must not be zero.
   __device__ __forceinline__ void note(const Scores& scores, int row, int group, unsigned int near, float least,
                                        int first_cluster) {
     const int point = 8 * row + lane() / 4;
@@ -206,7 +207,7 @@ class Search {
       float score = least;
       if (!one) {
 #pragma unroll
-        // The loop has constant indices, because a variable cannot be the index of a register.
+        // The loop is unrolled, because a variable cannot select a register.
         for (int other = 0; other < 8; ++other)
           if (other == which) score = scores[4 * group + other / 2][2 * row + other % 2];
       }
@@ -218,12 +219,12 @@ class Search {
 
   int* counts_;
   Possible (*possible_)[Shape::room];
-  float reaches_[2];  ///< a possible cluster's score exceeds the best score by at most this amount
+  float reaches_[2];  ///< maximum difference between a possible cluster's score and the best score
   float best_[2] = {INFINITY, INFINITY};
-  float limits_[2] = {INFINITY, INFINITY};  ///< a possible cluster's score is at most this limit
+  float limits_[2] = {INFINITY, INFINITY};  ///< maximum score of a possible cluster
 };
 
-/// A position in a ring of buffers, and the parity of the current round.
+/// A position in a ring of buffers. Its parity changes with each round.
 template <int count>
 struct RingPlace {
   int index = 0;
@@ -246,12 +247,12 @@ class PipelineBlock {
   struct Barriers {
     cuda::Barrier filled[pipeline_stages];
     cuda::Barrier emptied[pipeline_stages];
-    cuda::Barrier points_came[Shape::point_slots];  ///< points and their lengths have arrived
+    cuda::Barrier points_came[Shape::point_slots];  ///< the points and their lengths have arrived
     cuda::Barrier points_left[Shape::point_slots];
 
     __device__ void start() {
-      // Each thread that reads from a stage arrives at the barrier itself, so that racecheck can track its reads. If
-      // one lane arrived for each warp, the kernel would not be faster.
+      // Each thread that reads from a stage arrives at the barrier itself, so that racecheck can track its reads. It
+      // would not be faster if only one lane of each warp arrived.
       constexpr int readers = 128 * Shape::groups;
       for (int stage = 0; stage < pipeline_stages; ++stage) {
         filled[stage].start(1);
@@ -293,7 +294,7 @@ class PipelineBlock {
     }
   }
 
-  /// Multiplies and scans the scores. Runs in all warps of the multiplying warpgroups.
+  /// Computes the products and scans the scores. Runs in all warps of the multiplying warpgroups.
   __device__ __forceinline__ void find_possible() {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const unsigned int own_rows = static_cast<unsigned int>(warp / 4 * 64 * row_bytes);
@@ -337,7 +338,7 @@ class PipelineBlock {
     halves_.advance();
   }
 
-  /// Computes the scores of the warpgroup's points and a tile of clusters, without the term |c|^2 / 2.
+  /// Computes the scores of the warpgroup's points with all clusters of a tile, without the term |c|^2 / 2.
   __device__ __forceinline__ void multiply_tile(Scores& scores, unsigned int own_rows) {
     int before = -1;  // stage of the previous chunk, whose products may still run
     for (int chunk = 0; chunk < chunks_; ++chunk) {
@@ -360,7 +361,7 @@ class PipelineBlock {
     barriers_.emptied[before].arrive();
   }
 
-  /// Starts the products of a chunk. Each product covers sixteen columns.
+  /// Starts the products of a chunk. One product covers sixteen columns.
   __device__ __forceinline__ void multiply_chunk(Scores& scores, std::uint64_t own, std::uint64_t all, int chunk) {
     const auto multiply = [&]<int Parts>(std::integral_constant<int, Parts>) {
       cuda::begin_products();
@@ -371,7 +372,7 @@ class PipelineBlock {
     };
     constexpr int all_parts = tensor_chunk / tensor_columns;
     const int last_parts = (job_.stride - (chunks_ - 1) * tensor_chunk) / tensor_columns;
-    // A switch instead of a loop, because the products must use the same registers on all paths.
+    // The code uses a switch and no loop, because the products must use the same registers on all paths.
     switch (chunk + 1 < chunks_ ? all_parts : last_parts) {
       case 1: multiply(std::integral_constant<int, 1>()); break;
       case 2: multiply(std::integral_constant<int, 2>()); break;
@@ -427,8 +428,8 @@ static __global__ void find_beginnings(const std::int32_t* slots, const std::int
   beginnings[tile] = labels[slots[middle < n ? middle : n - 1]] / clusters;
 }
 
-/// Reserves list entries like append(), but with one atomic addition per block of settling_threads. All threads must
-/// call it.
+/// Reserves list entries like append(), but uses one atomic addition per block. A block has settling_threads threads,
+/// and all of them must call the function.
 inline constexpr int settling_threads = 256;
 inline __device__ unsigned int append_of_block(bool wanted, unsigned int* length) {
   __shared__ unsigned int firsts[settling_threads / 32];

@@ -1,4 +1,4 @@
-// Computes the scores of a block's points and all clusters on tensor cores, and the two best scores of each point.
+// Computes the scores of a block's points with all clusters on tensor cores. Finds the two best scores of each point.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -18,7 +18,7 @@ inline __device__ void copy_async(unsigned int to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
-// Each warp multiplies its own 16 points. (On Hopper, warpgroups multiply: see pipeline.cuh.)
+// Each warp multiplies 16 points. (On Hopper, warpgroups multiply: see pipeline.cuh.)
 
 /// Scores in registers. scores[c][2 h + e] is the score of point 8 h + lane / 4 of the warp and cluster 8 c + 2 (lane %
 /// 4) + e of the tile.
@@ -46,7 +46,7 @@ struct Tile {
   static constexpr int points = Resident ? 128 : 256;
   static constexpr int threads = 2 * points;
   static constexpr int stages = Resident ? tensor_resident_stages : tensor_streamed_stages;
-  static constexpr int ahead = stages - 1;  ///< number of steps whose copies are in flight
+  static constexpr int ahead = stages - 1;  ///< number of steps for which copies are in flight
   static constexpr int point_bytes = points * row_bytes;
 };
 
@@ -61,7 +61,7 @@ class Product {
       : job_(job), chunks_((job.stride + tensor_chunk - 1) / tensor_chunk), points_(shared_address(memory)),
         clusters_(points_ + static_cast<unsigned int>((Resident ? chunks_ : Shape::stages) * Shape::point_bytes)) {}
 
-  /// `row_of(index)` returns the FP16 row of the block's point `index`.
+  /// `row_of(index)` must return the FP16 row of the block's point with this index.
   template <class RowOf, class Fold>
   __device__ void run(int first_tile, int last_tile, const RowOf& row_of, const Fold& fold) {
     const int steps = (last_tile - first_tile) * chunks_;
@@ -75,7 +75,8 @@ class Product {
     for (int tile = first_tile; tile < last_tile; ++tile) {
       for (int chunk = 0; chunk < chunks_; ++chunk, ++step) {
         asm volatile("cp.async.wait_group %0;" ::"n"(Shape::ahead - 1) : "memory");
-        // All threads' copies for this step have arrived. No warp still uses the stage that is filled next.
+        // At this barrier, the copies of all threads for this step have arrived, and no warp uses the stage that is
+        // filled next.
         __syncthreads();
         load_next(step + Shape::ahead < steps, next_tile_ == first_tile, row_of);
         const unsigned int points =
@@ -91,15 +92,15 @@ class Product {
   }
 
  private:
-  // Starts the copies of the next tile. After the last tile, commits an empty group, so that the number of groups in
-  // flight stays the same.
+  // Starts the copies of the next tile. After the last tile, commits an empty group instead, so that the number of
+  // groups in flight stays the same.
   template <class RowOf>
   __device__ void load_next(bool wanted, bool first_pass, const RowOf& row_of) {
     if (wanted) {
       const int first_column = next_chunk_ * tensor_chunk;
       const int units = (job_.stride - first_column) / 8;
-      // Eight threads copy the 128 bytes of a row. A thread copies one unit per turn. The number of the unit is the
-      // same in every turn, and the row is another one.
+      // Eight threads copy the 128 bytes of a row, one unit each. In each turn, a thread copies a unit of another row.
+      // The unit's position within its row is the same in every turn.
       const int unit = static_cast<int>(threadIdx.x) % 8;
       const int row = static_cast<int>(threadIdx.x) / 8;
       // Number of rows per turn. It is a multiple of 8, so that the permutation is the same in each turn.
@@ -148,8 +149,8 @@ class Product {
 #pragma unroll
     for (int part = 0; part < tensor_chunk / tensor_columns; ++part) {
       if (part >= parts) break;
-      // Sixteen columns are two 16-byte units. The unit numbers are permuted by an exclusive or. So an exclusive or
-      // with the address yields the address of the next columns.
+      // A part has sixteen columns, which are two 16-byte units. The unit numbers are permuted by an exclusive or.
+      // Therefore, the exclusive or of an address and `step` is the address of this part's columns.
       const unsigned int step = static_cast<unsigned int>(part) * 32;
       unsigned int rows[4];
       load_matrices(own ^ step, rows);
@@ -188,12 +189,13 @@ struct Leader {
   }
 };
 
-/// Returns the cluster of the thread's score number `which` in a tile.
+/// Returns the cluster of the thread's score with the index `which`. The score is in the tile `tile`.
 inline __device__ int cluster_of(int tile, int which) {
   return tile * tensor_clusters + which / 2 * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + which % 2;
 }
 
-/// Returns |c|^2 / 2 of two adjacent clusters of a tile. The first is cluster 8 * column + 2 * (lane % 4) of the tile.
+/// Returns |c|^2 / 2 of two adjacent clusters of a tile. The first of them is cluster 8 * column + 2 * (lane % 4) of
+/// the tile.
 inline __device__ float2 half_squares_of(const FilterJob& job, int tile, int column) {
   return reinterpret_cast<const float2*>(job.half_squares + tile * tensor_clusters)[4 * column + threadIdx.x % 4];
 }

@@ -47,7 +47,7 @@ class SimdEngine {
 
   /// Returns true if the sums are needed. Without iterations, as in kmeans_predict(), no caller reads the sums, and
   /// adding every point to a sum would take as long as finding its label. With several ranks, the sums are always
-  /// needed, because they carry the counts.
+  /// needed, because they include the counts.
   bool has_sums() const { return problem_.max_iterations > 0 || !problem_.ranks().is_alone(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
@@ -66,7 +66,7 @@ class SimdEngine {
   }
 
  private:
-  // Returns the number of points in a piece that a thread takes at a time. Pieces are long enough for prefetching, but
+  // Returns how many points a thread takes at a time. Such a piece is long enough for prefetching, but so short that
   // every thread gets several pieces.
   static std::int64_t piece_size(const Problem<T>& problem, int threads) {
     std::int64_t granule = block_points;
@@ -75,16 +75,18 @@ class SimdEngine {
     return std::clamp(problem.n() / pieces / granule * granule, granule, 8 * block_points);
   }
 
-  // Returns the number of points between two polls of the stop request. This is block_points, or fewer if the assigner
-  // supports blocks of any size and a point takes much work. The number is a power of two, so it divides block_points.
+  // Returns the number of points between two polls of the stop request. This is block_points. If the assigner supports
+  // blocks of any size and a point takes much work, it is less. The number is a power of two, so it divides
+  // block_points.
   static std::int64_t block_size(const Problem<T>& problem) {
     // This number of vector operations takes some milliseconds.
     constexpr std::int64_t most_operations = std::int64_t{1} << 28;
     std::int64_t points = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;
-      // With few clusters, the search is fast, so reading points from memory twice would be noticeable. Therefore a
-      // block is so small that its points are still in the cache when the moved points are added to the sums.
+      // With few clusters, the search is fast, so it would be noticeable if points were read from memory twice.
+      // Therefore, a block is so small that its points are still in the cache when the moved points are added to the
+      // sums.
       constexpr std::int64_t few = 64;
       constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
       while (problem.k() <= few && points > 64 && points * problem.d() > most_values) points /= 2;
@@ -94,14 +96,14 @@ class SimdEngine {
 
   struct Worker {
     explicit Worker(const SimdEngine& engine) : scratch(engine.assigner_) {}
-    std::optional<ExactSums<T>> moved;  ///< changes of the clusters' sums in this pass
-    bool moves = false;                 ///< true if `moved` is not zero
+    std::optional<ExactSums<T>> moved;  ///< changes of the clusters' sums during the pass
+    bool moves = false;                 ///< true if `moved` may be nonzero
     typename Assigner::Scratch scratch;
     std::int32_t labels[block_points];
     std::int32_t changed[block_points];
   };
 
-  // Runs a pass. If `inertia` is not null, also adds up the inertia while the points are in the cache.
+  // Runs a pass. If `inertia` is not null, also adds up the inertia of each block while its points are in the cache.
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, core::ExactTotal* inertia) {
     assigner_.prepare(centroids);
     std::int64_t changed = 0;
@@ -112,7 +114,7 @@ class SimdEngine {
     const bool is_followed = inertia != nullptr && problem_.progress;
     std::atomic<std::int64_t> assigned{0};
     cpu::PayingTeam::Pass timed(team_);
-    // Assigns the points of a part, on the thread of that part.
+    // Assigns the points of one part. Runs on the thread of this part.
     const auto assign = [&](int part, std::int64_t& own_changed, std::int64_t& own_rechecked,
                             core::ExactTotal& own_inertia) {
       const cpu::PayingTeam::Share own_time(timed);
@@ -130,7 +132,7 @@ class SimdEngine {
             if (problem_.stop.stop_requested() || failure.happened()) break;
             const cpu::Range block{first, std::min(first + block_, piece.end)};
             own_rechecked += assign_block(block, labels, *worker, moved, own_changed);
-            if (problem_.stop.stop_requested()) break;  // after a stop request this block may have no labels
+            if (problem_.stop.stop_requested()) break;  // after a stop request, the block may have no labels
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
             if (!is_followed) continue;
             const std::int64_t done = assigned.fetch_add(block.size(), std::memory_order_relaxed) + block.size();
@@ -138,7 +140,7 @@ class SimdEngine {
           }
       });
     };
-    // Merges a share of the limbs. Before this, every worker must have completed its `moved` sums.
+    // Merges one share of the limbs of all workers' `moved` sums. These sums must be complete.
     const auto merge = [&](int part) {
       const cpu::PayingTeam::Share own_time(timed);
       const cpu::Range limbs = cpu::share(sums_.limbs(), part, threads, 64);
@@ -153,7 +155,7 @@ class SimdEngine {
         if (const Worker& worker = *workers_[static_cast<std::size_t>(from)]; worker.moves)
           sums_.merge_counts(*worker.moved);
     };
-    if (threads == 1) {  // even a parallel region of one thread would make slow system calls
+    if (threads == 1) {  // for one thread, even an empty parallel region would make slow system calls
       core::ExactTotal own_inertia;
       assign(0, changed, rechecked, own_inertia);
       if (inertia != nullptr) inertia->merge(own_inertia);
@@ -168,7 +170,7 @@ class SimdEngine {
 #pragma omp critical(gradus_pass_inertia)
           inertia->merge(own_inertia);
         }
-        // After the implied barrier of the loop above, each thread adds up a share of all moved sums.
+        // The loop above ends with a barrier. After it, each thread adds up one share of all workers' `moved` sums.
 #pragma omp for schedule(static, 1)
         for (int part = 0; part < threads; ++part) merge(part);
       }
@@ -184,7 +186,7 @@ class SimdEngine {
                             std::int64_t& changed) {
     std::int32_t* old_labels = labels + block.begin;
     const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
-    if (problem_.stop.stop_requested()) return 0;  // a stop may have ended the search, so these labels are invalid
+    if (problem_.stop.stop_requested()) return 0;  // invalid labels, because a stop may have ended the search
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
       if (has_sums()) {

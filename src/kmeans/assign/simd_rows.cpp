@@ -12,7 +12,8 @@
 #define GRADUS_KMEANS_SIMD_ROWS
 namespace gradus::kmeans_detail {
 
-// The arguments of move_rows() for the kernels. Plain data, because code compiled for other instruction sets reads it.
+// The arguments of move_rows() for the kernels. Plain data, because the reading code is compiled for other instruction
+// sets.
 template <class T>
 struct MovedRows {
   const T* rows;  // rows of a block
@@ -22,10 +23,10 @@ struct MovedRows {
   std::int64_t count;
   const std::int32_t* before;  // old labels of the block
   const std::int32_t* now;     // new labels of the block
-  const double* to_high;       // scale to the high limb, per column
+  const double* to_high;       // for each column: the factor that scales to the high limb
   double to_low;
   std::int64_t* limbs;   // clusters x 2 limb_columns(d)
-  std::int64_t* counts;  // one per cluster
+  std::int64_t* counts;  // one count per cluster
 };
 
 template <class T>
@@ -42,7 +43,7 @@ struct InertiaBlock {
   double to_high;
   double to_low;
   double exact_from;
-  std::int32_t* too_small;  // indices of the points whose summands the limbs cannot hold; room for `count`
+  std::int32_t* too_small;  // indices of the points whose summands the limbs cannot hold; has space for `count`
 };
 
 struct InertiaLimbs {
@@ -66,8 +67,8 @@ std::int64_t find_changed_kernel(const std::int32_t* now, const std::int32_t* be
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   std::int64_t found = 0;
   std::int64_t index = 0;
-  // Uses no branches, because changes are unpredictable. It is safe to store a whole vector at out + found. Since found
-  // <= index, the vector ends within the `count` elements.
+  // Uses no branches, because the changes are unpredictable. The store of a whole vector at out + found is safe: since
+  // found <= index, the vector ends within the `count` elements of `out`.
   const auto first_numbers = hn::Iota(lanes, 0);
   for (; index + width <= count; index += width) {
     const auto differ = hn::LoadU(lanes, now + index) != hn::LoadU(lanes, before + index);
@@ -141,8 +142,8 @@ void move_rows_with(Lanes lanes, const MovedRows<T>& moved) {
 }
 
 #if HWY_MAX_BYTES >= 32
-// Moves rows of up to three columns. The limbs of a row fill one or two vectors. They are computed once and used for
-// both the old and the new cluster.
+// Moves rows of up to three columns. The limbs of a row fill one or two vectors, which are computed once and used for
+// the old and the new cluster.
 template <class T, int D>
 void move_short_rows(const MovedRows<T>& moved) {
   constexpr int columns = limb_columns(D);
@@ -210,8 +211,8 @@ void move_rows_kernel(const MovedRows<T>& moved) {
   move_rows_with(hn::ScalableTag<double>(), moved);
 }
 
-// Adds one vector of columns of `rows` rows. Returns a mask in which a lane is set if the limbs hold all of the lane's
-// values exactly: see add_to_columns().
+// Adds one vector of columns of `rows` rows. Returns a mask. A lane of the mask is set if the limbs hold all of the
+// lane's values exactly: see add_to_columns().
 template <std::int64_t rows, class Lanes, class T>
 HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t stride, std::int64_t dim,
                                       const ColumnLimbs& columns) {
@@ -247,7 +248,7 @@ HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t
   return all_held;
 }
 
-// Adds all columns of `rows` rows.
+// Adds all columns of `rows` rows to the sums.
 template <std::int64_t rows, class T>
 HWY_INLINE bool add_some_rows(const T* values, std::int64_t stride, const ColumnLimbs& columns) {
   const hn::ScalableTag<double> lanes;
@@ -265,7 +266,7 @@ HWY_INLINE bool add_some_rows(const T* values, std::int64_t stride, const Column
 template <class T>
 AddedRows add_to_columns_kernel(const T* rows, std::int64_t row_stride, std::int64_t count,
                                 const ColumnLimbs& columns) {
-  // Add several rows per step, so that the limbs are read and written once for all these rows.
+  // Adds several rows per step, so that the limbs are read and written only once for all of them.
   constexpr std::int64_t together = 4;
   std::int64_t row = 0;
   for (; row + together <= count; row += together)
@@ -287,7 +288,7 @@ AddedRows add_to_columns_f64(const double* rows, std::int64_t row_stride, std::i
 void move_rows_f32(const MovedRows<float>& moved) { move_rows_kernel(moved); }
 void move_rows_f64(const MovedRows<double>& moved) { move_rows_kernel(moved); }
 
-// Computes four canonical chains at a time, because each chain is a sequence of dependent additions. D is the number of
+// Computes four canonical chains at a time, because the additions of a chain depend on each other. D is the number of
 // columns, or 0 for any number.
 template <class T, int D>
 void own_distances(const InertiaBlock<T>& block, std::int64_t first, std::int64_t count, double* out) {
@@ -460,7 +461,8 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
                  core::ExactTotal& total) {
   const Statistics& statistics = problem.statistics;
   std::int32_t too_small[block_points];
-  // In longer rows, squared_distances_of_pairs() computes the chains, one point per vector lane.
+  // Longer rows use squared_distances_of_pairs(), which computes the chains of several points at once, one point per
+  // vector lane.
   constexpr std::int64_t short_row = 8;
   double distances[block_points];
   const bool by_vectors = problem.d() > short_row;

@@ -1,4 +1,4 @@
-// Vectorised steps around the assignment. The production variants share these steps.
+// Vectorised steps that precede or follow the assignment. The production variants share these steps.
 #pragma once
 
 #include "core/exact_total.hpp"
@@ -8,10 +8,10 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr std::int64_t block_points = 1024;  ///< points per block in the vectorised variants
+inline constexpr std::int64_t block_points = 1024;  ///< number of points per block in the vectorised variants
 
 /// Finds the indices at which `now` and `before` differ. Writes the indices to `out` in ascending order and returns
-/// their number. `out` must have room for `count` indices.
+/// their number. `out` must have space for `count` indices.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
 /// Moves points between the sums of clusters. For each of the `count` indices i, the point first + i moves from cluster
@@ -20,14 +20,14 @@ template <class T>
 void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
-/// Partial exact sums of columns as three raw limbs per column (core::TotalGrid). Plain data, because code compiled for
-/// other instruction sets reads it.
+/// Partial exact sums of columns, with three raw limbs per column (core::TotalGrid). Plain data, because the reading
+/// code is compiled for other instruction sets.
 struct ColumnLimbs {
   std::int64_t columns;
-  const double* to_high;  ///< scale to the high limb, per column
+  const double* to_high;  ///< for each column: the factor that scales to the high limb
   double to_low;
-  const double* exact_from;  ///< per column: the limbs hold a value exactly if its magnitude is at least this
-  std::int64_t stride;       ///< distance from high to middle limbs, and from middle to low limbs
+  const double* exact_from;  ///< per column: the limbs may not hold nonzero values below this magnitude exactly
+  std::int64_t stride;       ///< distance from a column's high limb to its middle limb, and on to its low limb
   std::uint64_t* limbs;
 };
 
@@ -36,8 +36,8 @@ struct AddedRows {
   std::int64_t doubtful;  ///< the last `doubtful` rows may have nonzero values that the limbs do not hold
 };
 
-/// Adds rows, a few at a time, until one of the added rows has a nonzero value that the limbs cannot hold exactly. The
-/// call adds zeros in place of such values.
+/// Adds rows, a few at a time. Stops after a step in which some row has a nonzero value that the limbs cannot hold
+/// exactly. Adds zeros in place of such values.
 template <class T>
 AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
 
@@ -57,7 +57,6 @@ double round_inertia(const Problem<T>& problem, const core::ExactTotal& total) {
   return total.sum(problem.statistics.inertia, problem.statistics.weight_exponent).template round<double>();
 }
 
-/// Returns the inertia of all points.
 template <class T>
 double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, int threads);
 

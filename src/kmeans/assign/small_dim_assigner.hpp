@@ -1,4 +1,4 @@
-// The assigner for few dimensions, which several variants share. simd_small_dim.cpp explains the idea and has the code.
+// The assigner for few dimensions, which several variants use. simd_small_dim.cpp explains the idea and has the code.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t small_dim_limit = 16;
 
-/// The scratch memory of a thread that assigns blocks.
+/// The scratch memory of a thread.
 struct SmallDimScratch {
   explicit SmallDimScratch(std::int64_t clusters, std::int64_t dimensions);
 
@@ -42,7 +42,7 @@ class SmallDimAssigner {
  private:
   const Problem<T>& problem_;
   MatrixView<const T> centroids_;
-  Matrix<T> boxes_;  ///< per block: least and greatest value of each column, filled on first use
+  Matrix<T> boxes_;  ///< per block: the least and the greatest value of each column, determined when first needed
   std::vector<std::uint8_t> box_known_;
 };
 

@@ -8,18 +8,19 @@
 
 namespace gradus::kmeans_detail {
 
-/// The limits follow from 32-bit counts of threads (32 per cluster) and of elements in the rows of a tile.
+/// The next two limits follow from 32-bit counts of threads (32 per cluster) and of elements in the rows of a tile.
 inline constexpr std::int64_t cuda_tensor_columns = std::int64_t{1} << 24;   ///< maximum number of columns
 inline constexpr std::int64_t cuda_tensor_clusters = std::int64_t{1} << 26;  ///< maximum number of clusters
 
-inline constexpr int tensor_columns = 16;  ///< columns per matrix instruction; rows are padded to a multiple of it
-inline constexpr int tensor_chunk = 64;    ///< columns of a tile in shared memory; a row of 128 bytes covers all banks
-inline constexpr int tensor_clusters = 128;     ///< clusters of a tile
+inline constexpr int tensor_columns =
+    16;  ///< columns per matrix instruction; rows are padded to multiples of this number
+inline constexpr int tensor_chunk = 64;  ///< columns of a tile; a row of 128 bytes covers all banks of shared memory
+inline constexpr int tensor_clusters = 128;     ///< number of clusters of a tile
 inline constexpr int tensor_exponent = 14;      ///< scaled coordinates stay below 2^14 (FP16 ends at 65504)
-inline constexpr float tensor_nowhere = 1e30f;  ///< half the squared norm of the padding clusters in the last tile
+inline constexpr float tensor_nowhere = 1e30f;  ///< |c|^2 / 2 of the padding clusters in the last tile
 /// Maximum number of columns with which a tile of points stays in shared memory (resident points).
 inline constexpr int tensor_resident_columns = 256;
-/// The same limit on Hopper, where shared memory holds two tiles of points.
+/// The same maximum for Hopper, where shared memory holds two tiles of points.
 inline constexpr int tensor_pipeline_columns = 128;
 
 constexpr std::int64_t tensor_padded(std::int64_t count, std::int64_t step) { return (count + step - 1) / step * step; }
@@ -40,19 +41,33 @@ constexpr std::uint64_t cuda_tensor_shared(std::int64_t columns) {
 inline constexpr int tensor_list_words = 8;  ///< number of lists that have one 4-byte element per point
 inline constexpr int tensor_candidates = 8;  ///< maximum number of clusters recorded per doubtful point
 
-/// Returns the memory in bytes that a Hopper GPU needs in addition to points and weights. Other GPUs need less memory,
-/// because they store no scores with the candidates.
-constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
-  const auto n = static_cast<std::uint64_t>(shape.points);
+/// Returns the memory in bytes that depends on the clusters only.
+constexpr std::uint64_t cuda_tensor_cluster_bytes(const Shape& shape) {
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
   const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, std::int64_t{2} * tensor_clusters));
   const auto area = static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
-  const int possible = d > tensor_pipeline_columns ? 2 * tensor_candidates : tensor_candidates;
-  return n * (2 * d + 8 + std::uint64_t{4} * (tensor_list_words + tensor_candidates) + std::uint64_t{8} * possible) +
-         n / 32 + 4096 + k * (2 * d + 12 + 8 + 16) + 2 * area + 8 * k * (2 * d + 3) + 28 * d;
+  return 4096 + k * (2 * d + 12 + 8 + 16) + 2 * area + 8 * k * (2 * d + 3) + 32 * d;
 }
 
-/// Lengths stored with the FP16 copy of a row, both rounded up.
+/// Returns the bytes of a point's lists: the lists with one element per point, and the candidates with their scores.
+constexpr std::uint64_t tensor_block_bytes(const Shape& shape) {
+  const std::int64_t d = tensor_padded(shape.dimensions, tensor_columns);
+  const int possible = d > tensor_pipeline_columns ? 2 * tensor_candidates : tensor_candidates;
+  return std::uint64_t{4} * (tensor_list_words + tensor_candidates) + std::uint64_t{8} * possible;
+}
+
+/// Bytes per point that stay on the GPU if the points are in host memory: the label and the place in the order.
+inline constexpr std::uint64_t tensor_kept_bytes = 8;
+
+/// Returns the memory in bytes that a Hopper GPU needs in addition to points and weights. Other GPUs need less memory,
+/// because they store the candidates without scores.
+constexpr std::uint64_t cuda_tensor_bytes(const Shape& shape) {
+  const auto n = static_cast<std::uint64_t>(shape.points);
+  const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
+  return n * (2 * d + 8 + tensor_block_bytes(shape)) + n / 32 + cuda_tensor_cluster_bytes(shape);
+}
+
+/// Two lengths, both rounded up, that are stored with the FP16 copy of a row.
 struct TensorLengths {
   float length;   ///< Euclidean norm of the shifted and scaled row
   float residue;  ///< norm of the FP16 rounding error

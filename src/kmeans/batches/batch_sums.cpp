@@ -15,11 +15,11 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-constexpr std::int64_t most_additions = std::int64_t{1} << 30;  // to a word, between two propagations of carries
+constexpr std::int64_t most_additions = std::int64_t{1} << 30;  // additions to a word before its carries are propagated
 constexpr std::int64_t rows_at_once = std::int64_t{1} << 28;    // each row makes at most two additions to a word
 constexpr std::int64_t rows_of_a_task = 2048;
 
-/// Returns the value as mantissa * 2^exponent. The exponent depends on the exponent field only.
+/// Returns the value as mantissa * 2^exponent. The resulting exponent depends only on the exponent field of the value.
 core::Scaled scaled(double value) { return core::scaled(value); }
 core::Scaled scaled(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -28,7 +28,7 @@ core::Scaled scaled(float value) {
   return {field == 0 ? fraction : fraction | 1U << 23, (field == 0 ? 1 : field) - 150, bits >> 31 != 0};
 }
 
-/// The exponents of the lowest and the highest bit that any of several values may have; empty for zeros alone.
+/// The exponents of the lowest and the highest bit among several values; empty if all values are zero.
 struct Exponents {
   int low = std::numeric_limits<int>::max();
   int high = std::numeric_limits<int>::min();
@@ -52,7 +52,8 @@ Exponents exponents_of(MatrixView<const T> values, int threads) {
 
 int word_of(int exponent) { return (exponent - core::accumulator_least_exponent) / 32; }
 
-/// Adds the product of `value` and a weight, or the value if `weight` is null, to words that begin with word `first`.
+/// Adds `value` to a sum or, if `weight` is not null, adds the product of `value` and the weight. `first` is the number
+/// of the sum's first word.
 void add_to(std::int64_t* words, int first, core::Scaled value, const core::Scaled* weight) {
   const auto put = [&](int word, std::int64_t addend) { words[word - first] += addend; };
   if (weight == nullptr) return core::for_each_limb(value, put);
@@ -64,7 +65,7 @@ void add_to(std::int64_t* words, int first, core::Scaled value, const core::Scal
   core::for_each_limb({static_cast<std::uint64_t>(product >> 53), exponent + 53, negative}, put);
 }
 
-/// Propagates carries, so that all words but the last are between -2^31 and 2^31.
+/// Propagates carries. Afterwards, all words but the last are between -2^31 and 2^31.
 void propagate(std::int64_t* words, int count) {
   std::int64_t carry = 0;
   for (int index = 0; index + 1 < count; ++index) {
@@ -75,7 +76,7 @@ void propagate(std::int64_t* words, int count) {
   words[count - 1] += carry;
 }
 
-/// Returns true if the words are numbers of `count` words each whose carries are propagated.
+/// Returns true if no sum has carries that must be propagated. Each sum has `count` words.
 bool is_propagated(std::span<const std::int64_t> words, std::int64_t count) {
   for (std::int64_t index = 0; index < std::ssize(words); ++index) {
     const std::int64_t limit = std::int64_t{1} << (index % count + 1 < count ? 31 : 62);
@@ -84,14 +85,14 @@ bool is_propagated(std::span<const std::int64_t> words, std::int64_t count) {
   return true;
 }
 
-/// The number integer * 2^exponent.
+/// A number: integer * 2^exponent.
 struct FixedPoint {
   core::Int128 integer = 0;
   int exponent = 0;
 };
 
-/// Returns the number that the words represent if it fits. `words` begins with word `first`, and its carries are
-/// propagated.
+/// Returns the number that `words` represents, or nothing if it does not fit in a FixedPoint. `first` is the number of
+/// the first word. All carries must have been propagated.
 std::optional<FixedPoint> fixed_point(std::span<const std::int64_t> words, int first) {
   while (!words.empty() && words.back() == 0) words = words.first(words.size() - 1);
   while (!words.empty() && words.front() == 0) {
@@ -107,7 +108,7 @@ std::optional<FixedPoint> fixed_point(std::span<const std::int64_t> words, int f
   return number;
 }
 
-/// Rows in the order of their labels, in pieces that belong to one cluster each.
+/// Some rows of one cluster.
 struct Piece {
   std::int64_t cluster;
   std::span<const std::int64_t> rows;
@@ -162,7 +163,7 @@ WordRange BatchSums<T>::words_of(MatrixView<const T> points, VectorView<const T>
     exponents.low += of_weights.low;
     exponents.high += of_weights.high;
   }
-  // One more word takes the carries of up to 2^62 additions.
+  // One additional word receives the carries of up to 2^62 additions.
   const int first = word_of(exponents.low);
   return {first, word_of(exponents.high) + 2 - first};
 }
@@ -194,14 +195,14 @@ void BatchSums<T>::cover(WordRange words) {
                 moved.data() + sum * wider.count + range_.first - wider.first);
   words_ = std::move(moved);
   range_ = wider;
-  settle();  // carries may have made the word that was the last one so far too large for its new place
+  settle();  // the last word may be too large for an inner word, because it has kept its carries
 }
 
 template <class T>
 void BatchSums<T>::settle() {
   for (std::int64_t sum = 0; sum < sums() && range_.count > 0; ++sum)
     propagate(words_.data() + sum * range_.count, range_.count);
-  additions_ = 1;  // a word without carries is as small as after one addition
+  additions_ = 1;  // after the propagation, a word is as small as after one addition to zero
 }
 
 template <class T>
@@ -236,12 +237,13 @@ void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, 
   std::vector<std::int64_t> all_partial(static_cast<std::size_t>(threads * row_words));
   if (!weights.empty()) make_weights();
   expect(2 * points.rows());
-  // No statement below throws.
+  // The statements below throw no exceptions.
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static)
     for (int part = 0; part < threads; ++part) {
-      // Each thread takes the pieces part, part + threads, … and sums each piece in private words first.
+      // Thread `part` sums the pieces part, part + threads, … Each piece is first summed in words that no other thread
+      // uses.
       std::int64_t* const partial = all_partial.data() + part * row_words;
       for (std::size_t index = static_cast<std::size_t>(part); index < pieces.size();
            index += static_cast<std::size_t>(threads)) {

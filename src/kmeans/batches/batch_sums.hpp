@@ -1,9 +1,9 @@
 // Exact sums of the coordinates of each cluster, for points that arrive in batches.
 //
-// ExactSums needs the range of all points in advance, and leaves a few means to a second pass over the points. Neither
-// is available for batches. A sum is therefore a fixed-point number of 32-bit words as in core/exact_accumulator.hpp,
-// but it has only the words that the values so far need. The range of words is the same for all sums, and grows when a
-// batch has larger or smaller values.
+// ExactSums needs the range of all points in advance, and leaves a few means to a second pass over the points. For
+// batches, neither is possible. Therefore, a sum is a fixed-point number of 32-bit words, as in
+// core/exact_accumulator.hpp. It has only those words that are needed for the values added so far. All sums have the
+// same range of words. The range grows when a batch has larger or smaller values.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ class BatchSums {
  public:
   BatchSums(std::int64_t clusters, std::int64_t columns);
 
-  /// Returns the bytes that the sums will have once they also cover `words`.
+  /// Returns the bytes of the sums after their range of words is extended to include `words`.
   std::uint64_t bytes_with(WordRange words) const;
 
-  /// Adds the rows of `points`, of which row i belongs to the cluster labels[i], times its weight if there are weights.
-  /// The sums are unchanged after std::bad_alloc.
+  /// Adds each row of `points` to the sum of its cluster. The cluster of row i is labels[i]. If there are weights, the
+  /// row is multiplied by its weight. If the function throws std::bad_alloc, the sums are unchanged.
   void add(MatrixView<const T> points, VectorView<const T> weights, const std::int32_t* labels, int threads);
   void merge(const BatchSums& other);
   void clear();
@@ -44,15 +44,16 @@ class BatchSums {
   /// Returns the total weight of a cluster, rounded once.
   double weight(std::int64_t cluster) const;
   bool has_weight(std::int64_t cluster) const;
-  /// Writes the mean of a cluster that has weight, rounded once.
+  /// Writes the mean of a cluster, rounded once. The cluster must have a positive weight.
   void mean(std::int64_t cluster, T* out) const;
 
   /// Adds the arrays `range`, `words`, `counts` and `weights` to an archive.
   void save(core::NpzContent& content) const;
-  /// Reads these arrays. Throws InputError if they are not sums of `clusters` clusters with `columns` columns.
+  /// Reads the arrays that save() has written. Throws InputError if they are not sums of `clusters` clusters with
+  /// `columns` columns.
   static BatchSums restore(const core::NpzArrays& arrays, std::int64_t clusters, std::int64_t columns);
 
-  /// Returns the words that the sums of these points need.
+  /// Returns the range of words that sums of these points need.
   static WordRange words_of(MatrixView<const T> points, VectorView<const T> weights, int threads);
 
  private:
@@ -65,16 +66,16 @@ class BatchSums {
   void make_weights();
   /// Propagates all carries.
   void settle();
-  /// Propagates carries unless each word has room for `additions` more additions.
+  /// Propagates all carries if some word may be too full for `additions` more additions.
   void expect(std::int64_t additions);
 
   std::int64_t clusters_;
   std::int64_t columns_;
   WordRange range_;
   std::vector<std::int64_t> words_;  ///< for each cluster and column: range_.count words
-  std::int64_t additions_ = 0;       ///< most additions to a word since the last propagation of carries
+  std::int64_t additions_ = 0;       ///< maximum number of additions to a word since the last propagation of carries
   std::vector<std::int64_t> counts_;
-  std::vector<core::ExactAccumulator> weights_;  ///< empty as long as all weights are 1
+  std::vector<core::ExactAccumulator> weights_;  ///< has no elements as long as all weights are 1
 };
 
 }  // namespace gradus::kmeans_detail

@@ -34,7 +34,7 @@ void require_host(MemoryPlace place, const char* what) {
                            "in GPU memory; batches are added up on the CPU, so copy them to host memory first");
 }
 
-/// Throws InputError for the first coordinate that no fit accepts.
+/// Throws InputError if a coordinate is a value that no fit accepts. The message names the first such coordinate.
 template <class T>
 void require_coordinates(MatrixView<const T> rows, const char* what, std::int64_t first_row = 0) {
   for (std::int64_t row = 0; row < rows.rows(); ++row)
@@ -48,7 +48,7 @@ void require_coordinates(MatrixView<const T> rows, const char* what, std::int64_
     }
 }
 
-/// Returns true if a fit would use the centroid as it is with the cosine metric (api/prepared_points.cpp).
+/// Returns true if a fit with the cosine metric would not change the centroid (api/prepared_points.cpp).
 template <class T>
 bool has_unit_length(const T* centroid, std::int64_t columns) {
   double squares = 0;
@@ -58,7 +58,8 @@ bool has_unit_length(const T* centroid, std::int64_t columns) {
                                       static_cast<double>(columns) * std::numeric_limits<double>::epsilon();
 }
 
-/// Returns a copy of the centroids; for the cosine metric, with the unit length that a fit from them would give them.
+/// Returns a copy of the centroids. For the cosine metric, scales the copy to unit length, as a fit scales its initial
+/// centroids.
 template <class T>
 Matrix<T> first_centroids(MatrixView<const T> centroids, KMeansMetric metric) {
   if (metric == KMeansMetric::euclidean) return Matrix<T>::copy_of(centroids);
@@ -80,7 +81,7 @@ struct KMeansBatches<T>::State {
 
   MatrixView<const T> view() const { return centroids.view(); }
 
-  /// Adds points with known labels. Throws nothing but std::bad_alloc, and then leaves everything unchanged.
+  /// Adds points with known labels. The only possible exception is std::bad_alloc; after it, everything is unchanged.
   void add(MatrixView<const T> points, VectorView<const T> weights, const std::int32_t* labels, int threads) {
     Buffer<double> distances(points.rows());
     room::own_squared_distances(points, view(), labels, distances.data(), threads);
@@ -123,7 +124,7 @@ KMeansPrediction KMeansBatches<T>::add(MatrixView<const T> points, const KMeansM
     throw UnsupportedError(about("communicator") +
                            "batches are added by one process; merge() combines the sums of several");
   if (points.rows() == 0 && (points.columns() == 0 || points.columns() == state_->centroids.columns())) return {};
-  // A call refuses weights that are all zero, but a batch may have only points of weight zero.
+  // kmeans_predict() refuses weights that are all zero, but a batch may consist of points of weight zero.
   const VectorView<const T> weights = memory.weights;
   const bool weightless =
       !weights.empty() && weights.size() == points.rows() &&
@@ -134,7 +135,7 @@ KMeansPrediction KMeansBatches<T>::add(MatrixView<const T> points, const KMeansM
       kmeans_predict(KMeansModel<T>{state_->view(), state_->metric, {}}, points, of_prediction, execution);
   if (weightless) prediction.inertia = 0;
   execution::whole_call([&] {
-    // The last report of progress may request a stop after the prediction has polled for the last time.
+    // The last report of progress may cause a stop request after the prediction has polled for the last time.
     core::honour_stop(execution.stop, "stopped before the batch was added");
     const int threads = cpu::thread_count(execution);
     const std::uint64_t bytes = state_->sums.bytes_with(room::BatchSums<T>::words_of(points, memory.weights, threads));

@@ -26,7 +26,7 @@ constexpr int format = 1;
 
 // Identity of the job
 
-/// Returns the sum of the hashes of all rows. The sum does not depend on how the rows are divided among the ranks.
+/// Returns the sum of the hashes of all rows. The division of the rows among the ranks does not affect the sum.
 template <class T>
 std::uint64_t hash_of(MatrixView<const T> rows, const char* what, std::int64_t first, const Execution& execution) {
   if (!rows.place().is_host()) {
@@ -94,7 +94,8 @@ std::vector<char> bytes_of(const std::string& path) {
   return bytes;
 }
 
-/// Throws InputError if the texts of the two jobs differ. If `any_limit` is true, the iteration limits may differ.
+/// Throws InputError if the texts of the two jobs differ. If `any_limit` is true, ignores differences between the
+/// iteration limits.
 void require_same_job(const std::string& file, const std::string& theirs, const std::string& own, bool any_limit) {
   const auto next_line = [](std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -137,10 +138,10 @@ template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks& ranks) {
   const std::string& path = options.checkpoint.file;
-  std::error_code none;  // ignored, because an unreadable path is reported when the checkpoint is written
+  std::error_code none;  // ignored: if the path is unreadable, an error is reported when the checkpoint is written
   const auto read = [&] { return std::filesystem::is_regular_file(path, none) ? bytes_of(path) : std::vector<char>(); };
-  // All ranks receive the bytes that rank 0 has read. An empty file is treated as no file: a checkpoint is never empty,
-  // because it is written atomically.
+  // All ranks receive the bytes that rank 0 has read. If the file is empty, the fit starts as if there were no file. No
+  // checkpoint is empty, because checkpoints are written atomically.
   const std::vector<char> bytes = ranks.from(0, read);
   if (bytes.empty()) return std::nullopt;
   const core::NpzArrays arrays(std::as_bytes(std::span(bytes)), path);
@@ -219,7 +220,7 @@ template <class T>
 CheckpointFile<T>::CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d)
     : options_(options), job_(std::move(job)) {
   const std::uint64_t bytes = 3 * static_cast<std::uint64_t>(k * d) * sizeof(T);
-  constexpr std::uint64_t most = 0xff000000;  // slightly below 4 GiB, to leave room for the history
+  constexpr std::uint64_t most = 0xff000000;  // slightly below 4 GiB; the rest is for the history
   if (bytes > most)
     throw UnsupportedError("'" + options.file + "': a checkpoint holds up to " + core::size_text(most) +
                            ", but three sets of " + std::to_string(k) + " x " + std::to_string(d) + " centroids take " +
@@ -231,7 +232,7 @@ template <class T>
 CheckpointFile<T>::~CheckpointFile() {
   try {
     wait();
-  } catch (...) {  // the error was already reported through the caller's function
+  } catch (...) {  // the caller's function has already reported the error
   }
 }
 
@@ -308,7 +309,7 @@ void CheckpointFile<T>::start(core::NpzContent content) {
   }
 }
 
-/// Ignores the stop token of the job, because the last checkpoint is written after a stop request.
+/// Writes without the stop token of the job, because the last checkpoint is written after a stop request.
 template <class T>
 void CheckpointFile<T>::write_content() noexcept {
   try {

@@ -28,16 +28,16 @@ template <class T>
 struct JobState {
   int restart = 0;  ///< number of the current fit; if all fits are done, the number of restarts
 
-  /// The choice of first centroids so far, if the current fit has not finished it.
+  /// The choice of first centroids so far, if the current fit has not completed this choice.
   std::optional<SeedingState> seeding;
-  /// The state after some iterations; empty (like `seeding`) if the current fit has not started.
+  /// The state after some iterations. If it and `seeding` are empty, the current fit has not started.
   std::optional<FitState<T>> fit;
-  /// The best of the earlier fits, without labels and counts, which are recomputed.
+  /// The best of the earlier fits, without its labels and counts. They are computed again.
   std::optional<KMeansResult<T>> best;
 };
 
-/// Returns the text that identifies the job: the lines of `call` (see call_text()), and hashes of the rows in the
-/// views.
+/// Returns the text that identifies the job. It contains the lines of `call` (see call_text()) and hashes of the rows
+/// in the views.
 template <class T>
 std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
                      MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows);
@@ -47,8 +47,8 @@ template <class T>
 std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const std::string& job, std::int64_t columns,
                                            core::Ranks& ranks);
 
-/// Throws InputError if `path` exists and is not a regular file. If `resumes` is false, also throws if the file is not
-/// a checkpoint, because the first checkpoint would replace it.
+/// Throws InputError if `path` exists and is not a regular file. If `resumes` is false, the first checkpoint replaces
+/// the file, so the function also throws InputError if the file is not a checkpoint.
 void require_no_other_file(const std::string& path, bool resumes);
 
 /// Returns the host memory that checkpoints need in addition to the fit.
@@ -57,20 +57,20 @@ std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes);
 template <class T>
 class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
  public:
-  /// Throws Error if the file cannot be written or its file system has no room for it.
+  /// Throws Error if the file cannot be written, or if its file system has too little space.
   CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d);
   ~CheckpointFile() override;
 
-  /// Sets the current fit and the best earlier fit. `restart`: the number of the current fit, or the number of restarts
-  /// if all fits are done. `best`: may be null; it must stay valid until the next call. `has_begun`: true if the file
-  /// already holds iterations of the current fit.
+  /// Sets the current fit and the best earlier fit. `restart` is the number of the current fit, or the number of
+  /// restarts if all fits are done. `best` may be null; otherwise it must stay valid until the next call. `has_begun`
+  /// is true if the file already holds iterations of the current fit.
   void begin_fit(int restart, const KMeansResult<T>* best, bool has_begun = false) {
     restart_ = restart;
     best_ = best;
     has_begun_ = has_begun;
     seeding = {};
   }
-  /// Returns true if a checkpoint is due before a fit starts.
+  /// Returns true if a checkpoint should be written before the next fit starts.
   bool is_due_between_fits() const { return options_.iterations > 0 || is_due(); }
 
   bool is_due(int iterations) const override;
@@ -79,8 +79,8 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   bool is_due() const override;
   void write_seeding() override;  ///< writes even if no row is chosen yet
 
-  /// After a stop request, writes the rows that have been chosen so far. Does nothing if the file already holds a later
-  /// state.
+  /// After a stop request, writes the rows that have been chosen so far. Does nothing if the state in the file is
+  /// later.
   void write_what_is_chosen();
   /// Waits until the file is on disk.
   void wait();
@@ -96,7 +96,7 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   const KMeansResult<T>* best_ = nullptr;
   bool has_begun_ = false;
   core::Clock::time_point last_ = core::Clock::now();
-  core::NpzContent content_;      ///< while the writer thread runs, only the writer thread uses content_ and failure_
+  core::NpzContent content_;      ///< only the writer thread uses content_ and failure_ while it runs
   std::string failure_;           ///< the error message of the writer thread
   std::string reported_failure_;  ///< the last message reported to the caller
   std::thread writer_;

@@ -1,5 +1,5 @@
-// Progress of the choice of first centroids. A resumed choice adds the recorded rows again. This restores all other
-// state.
+// The progress of the choice of first centroids. To resume the choice, the code adds the recorded rows again; this
+// restores the rest of the state.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,11 @@ struct SeedingState {
   std::vector<std::int64_t> sample;  ///< k-means||: the first row, and the rows chosen in the completed rounds
   std::vector<std::int64_t> rounds;  ///< k-means||: the number of rows chosen in each round
 
-  /// With k-means++: the rows chosen so far. At the end of k-means||: the indices in `sample` of the rows chosen so
-  /// far.
+  /// For k-means++: the rows chosen so far. For the end of k-means||: the rows chosen so far, as indices in `sample`.
   std::vector<std::int64_t> chosen;
 };
 
-/// Receives the progress of seeding. The seeding code updates `seeding` after every step, and then calls is_due().
+/// Saves the progress of seeding. The seeding code updates `seeding` after every step and then calls is_due().
 class SeedingCheckpoints {
  public:
   SeedingCheckpoints() = default;
@@ -30,8 +29,8 @@ class SeedingCheckpoints {
 };
 
 struct SeedingSoFar {
-  const SeedingState* done = nullptr;         ///< null: no state to resume from
-  SeedingCheckpoints* checkpoints = nullptr;  ///< null: no checkpoints are written
+  const SeedingState* done = nullptr;         ///< null if there is no state to resume from
+  SeedingCheckpoints* checkpoints = nullptr;  ///< null if no checkpoints are written
 };
 
 }  // namespace gradus::kmeans_detail

@@ -2,9 +2,9 @@
 // silhouette.hpp. The Calinski-Harabasz and Davies-Bouldin indices need only the means of the clusters and read the
 // points twice per labeling.
 //
-// The points are divided into parts that depend only on the shape. The rows of a part are added in ascending order, and
-// so are the sums of the parts. Therefore the bits of the result do not depend on the number of threads. All sums are
-// sums of differences from the first point, so coordinates far from zero lose no accuracy.
+// The points are divided into parts that depend only on the shape. Within a part, the rows are added in ascending
+// order. The sums of the parts are also added in ascending order. Therefore the bits of the result do not depend on the
+// number of threads. The sums add differences from the first point, so that coordinates far from zero lose no accuracy.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -86,8 +86,8 @@ std::int64_t label_count(VectorView<const std::int32_t> labels) {
   return std::int64_t{most} + 1;
 }
 
-/// Returns the number of parts into which the points are divided. The sums of all parts take at most 64 MiB, and each
-/// part has enough work for a thread.
+/// Returns the number of parts into which the points are divided. The sums of all parts together take at most 64 MiB,
+/// and each part has enough work for a thread.
 std::int64_t parts_of(std::int64_t points, std::int64_t clusters, std::int64_t columns) {
   constexpr std::int64_t most_sums = std::int64_t{1} << 23;
   constexpr std::int64_t most_parts = 64;
@@ -148,8 +148,8 @@ class Spread {
     return static_cast<double>(points_(row, dim)) - static_cast<double>(points_(0, dim));
   }
 
-  /// Calls add(row, sums of the row's cluster) for each row. Returns the sums of all clusters, with `width` numbers per
-  /// cluster.
+  /// Calls add(row, sums) for each row, with the sums of the row's cluster. Returns the sums of all clusters, with
+  /// `width` numbers per cluster.
   template <class Add>
   std::vector<double> sums(std::int64_t width, const Add& add) const {
     const std::int64_t size = clusters_ * width;
@@ -227,9 +227,9 @@ double davies_bouldin(const Clusters& clusters, std::int64_t present, std::int64
   return sum / static_cast<double>(present);
 }
 
-/// Returns `count` different row numbers between 0 and n - 1, in ascending order.
+/// Draws `count` different row numbers between 0 and n - 1. Returns them in ascending order.
 std::vector<std::int64_t> drawn_rows(std::int64_t n, std::int64_t count, std::uint64_t seed) {
-  constexpr std::uint64_t stream = 0x53494C48;  // gives these draws a separate random stream
+  constexpr std::uint64_t stream = 0x53494C48;  // a random stream that only these draws use
   const core::Philox random(seed, stream);
   // Draws the sample or its complement, whichever is smaller.
   const std::int64_t draws = std::min(count, n - count);
@@ -275,7 +275,8 @@ class Criteria {
       const core::PhaseTimer timer(phases, "examine");
       for (const auto& labels : labelings_) present_.push_back(check_labels(labels));
       const std::int64_t side = std::min<std::int64_t>(sample_size(), 1 << 12);
-      // Limits the number of columns. Otherwise the product could exceed 2^63. The limit does not affect the result.
+      // Counts only some of the columns if there are many, because the product could otherwise exceed 2^63. The result
+      // does not change.
       const std::int64_t columns = std::min<std::int64_t>(points_.columns(), 1 << 10);
       execution::check_memory(bytes(), execution_, "fewer labelings at a time, or fewer points for the silhouette");
       constexpr double nanoseconds_a_product = 0.4;

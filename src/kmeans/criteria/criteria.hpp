@@ -8,8 +8,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the memory that the criteria need in addition to points and labels. `clusters`: the number of clusters of
-/// each labeling.
+/// Returns the memory that the criteria need in addition to points and labels. `clusters` contains the number of
+/// clusters of each labeling.
 std::uint64_t criteria_bytes(const KMeansShape& shape, std::span<const std::int64_t> clusters,
                              const KMeansCriteriaOptions& options, int threads);
 

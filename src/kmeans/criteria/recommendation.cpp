@@ -1,4 +1,4 @@
-// The value of a criterion, and the candidate that it recommends (gradus/kmeans_choose.hpp).
+// Functions that return a criterion's value, and the candidate that a criterion recommends (gradus/kmeans_choose.hpp).
 #include "gradus/kmeans_choose.hpp"
 
 namespace gradus {

@@ -31,9 +31,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Computes the distances of `tile_points` points to `others` other points. In every labeling, adds each distance to the
-// point's sum for the other point's cluster. `squared`: squared distances, one row per other point.
-// `rows`[labeling][other]: the row of `sums` for the other point's cluster.
+// Computes the distances from each of `tile_points` points to `others` other points. For each labeling, adds the
+// distance to the sum of the point for the other point's cluster. `squared` has the squared distances, one row per
+// other point. `rows`[labeling][other] is the row of `sums` for the other point's cluster.
 void add_distances(const double* squared, std::int64_t others, bool half_of_squares, const std::int32_t* const* rows,
                    std::int64_t labelings, double* HWY_RESTRICT sums) {
   const hn::CappedTag<double, tile_points> lanes;
@@ -67,7 +67,7 @@ HWY_EXPORT(add_distances);
 namespace {
 
 constexpr std::int64_t most_others = 64;
-constexpr std::int64_t clusters_at_once = 4096;  // the sums of this many clusters take 1 MiB
+constexpr std::int64_t clusters_at_once = 4096;  // the sums for this number of clusters take 1 MiB
 
 struct Group {
   std::size_t first = 0;
@@ -87,8 +87,8 @@ std::vector<Group> groups_of(std::span<const Labeling> labelings) {
 }
 
 // Returns the silhouette (b - a) / max(a, b) of a point. Here a is the mean distance to the other points of its
-// cluster, and b the smallest mean distance to the points of another cluster. `sums[cluster * tile_points]`: the sum of
-// the point's distances to the points of a cluster.
+// cluster, and b the smallest mean distance to the points of another cluster. `sums[cluster * tile_points]` is the sum
+// of the point's distances to the points of a cluster.
 double silhouette_of(const double* sums, const std::vector<std::int64_t>& counts, std::int32_t own) {
   const std::int64_t mates = counts[static_cast<std::size_t>(own)] - 1;
   if (mates == 0) return 0;
@@ -128,7 +128,7 @@ class Measurement {
   struct Scratch {
     std::vector<double> sums;  ///< clusters x tile_points
 
-    /// For each labeling: the part of rows_ that begins at the current other point.
+    /// For each labeling: its row indices in rows_, from the first point of the current block of `others`.
     std::vector<const std::int32_t*> rows;
   };
   Scratch scratch() const {
@@ -136,14 +136,14 @@ class Measurement {
             std::vector<const std::int32_t*>(rows_.size())};
   }
 
-  /// Writes, for each labeling, the sum of the silhouettes of the points in a tile.
+  /// Writes the sum of the silhouettes of a tile's points, for each labeling.
   void measure(std::int64_t tile, bool half_of_squares, const std::stop_token& stop, Scratch& scratch,
                double* results) const {
     auto& [sums, rows] = scratch;
     const std::int64_t first = tile * tile_points;
     const std::int64_t present = std::min(tile_points, points_.rows() - first);
     const T* own[tile_points];
-    // Fills an incomplete tile with copies of its last point.
+    // If the tile is incomplete, fills it with copies of its last point.
     for (std::int64_t point = 0; point < tile_points; ++point)
       own[point] = points_.row(first + std::min(point, present - 1));
     std::ranges::fill(sums, 0.0);
@@ -178,9 +178,9 @@ class Measurement {
   std::span<const Labeling> labelings_;
   std::int64_t clusters_;
   std::vector<std::vector<std::int64_t>> counts_;
-  std::vector<std::int32_t> offsets_;  ///< for each labeling: the number of clusters in all earlier labelings
+  std::vector<std::int32_t> offsets_;  ///< for each labeling: the total number of clusters of the labelings before it
 
-  /// For each labeling and point: the row of `sums` for the point's cluster.
+  /// For each labeling and point: the row of `sums` that belongs to the point's cluster.
   std::vector<std::vector<std::int32_t>> rows_;
 };
 

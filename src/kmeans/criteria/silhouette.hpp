@@ -1,5 +1,6 @@
-// Silhouettes of several labelings of the same points. Every distance between two points is measured once per group of
-// labelings. In each labeling of the group, this distance is added to the sum for the other point's cluster.
+// Silhouettes of several labelings of the same points. The labelings form groups. For each group, the distance from one
+// point to another is computed once. For each labeling of the group, it is added to the first point's sum for the
+// cluster of the second point.
 //
 // A tile of 32 consecutive points, one per vector lane, is compared with all other points, 64 at a time. For each pair,
 // the code computes the canonical chain of assign/distance.hpp, a square root, and one addition per labeling. The other
@@ -7,8 +8,8 @@
 // width.
 //
 // Operations: n^2 (d multiply-adds, a square root and one addition per labeling). Memory: 256 bytes per thread for each
-// cluster of each labeling. If these sums would exceed the L2 cache, the labelings are divided into groups, and all
-// distances are computed again for each group.
+// cluster of each labeling. These bytes hold sums. If the sums of all labelings fit in the L2 cache, there is only one
+// group.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct Labeling {
 };
 
 /// Returns the mean silhouette of each labeling. The mean is empty if fewer than two clusters have points, or if every
-/// cluster has at most one point. If `half_of_squares` is true, half the squared distance replaces the distance. Throws
-/// InterruptedError after a stop request.
+/// cluster has at most one point. If `half_of_squares` is true, uses half the squared distances instead of the
+/// distances. Throws InterruptedError after a stop request.
 template <class T>
 std::vector<std::optional<double>> silhouettes(MatrixView<const T> points, std::span<const Labeling> labelings,
                                                bool half_of_squares, int threads, const std::stop_token& stop);

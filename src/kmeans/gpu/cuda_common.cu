@@ -17,8 +17,8 @@ __global__ void transpose(const T* rows, std::int64_t row_stride, std::int64_t n
 
 constexpr int inertia_threads = 256;
 
-// Each block stores the inertia of its points. The order of additions is the same in every run.
-// Launch shape: blocks of inertia_threads, grid-stride loop over the points.
+// Computes the inertia of the points of each block. The order of additions is the same in every run. Launch shape:
+// blocks of inertia_threads, grid-stride loop over the points.
 template <class T>
 __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int64_t dim_stride, const T* weights,
                             std::int64_t n, std::int64_t d, const T* centroids, const std::int32_t* labels,
@@ -38,7 +38,7 @@ __global__ void add_inertia(const T* points, std::int64_t point_stride, std::int
   __shared__ double parts[inertia_threads];
   parts[threadIdx.x] = sum;
   for (unsigned int half = inertia_threads / 2; half > 0; half /= 2) {
-    __syncthreads();  // all parts of the previous step are stored
+    __syncthreads();  // all partial sums of the previous step are stored
     if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
   }
   if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
@@ -56,23 +56,25 @@ bool readable_by_quads(const GpuPoints<T>& points) {
 }  // namespace
 
 template <class T>
-CudaFit<T>::CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes)
+CudaFit<T>::CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, GpuNeeds needs)
     : problem_(problem), gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), layout_(layout) {
   const auto start = core::Clock::now();
   const auto area = static_cast<std::uint64_t>(problem.n() * problem.d()) * sizeof(T);
-  extra_bytes += 4 * static_cast<std::uint64_t>(problem.n()) + (layout == Layout::columns ? area : 0);
+  needs.bytes += 4 * static_cast<std::uint64_t>(problem.n()) + (layout == Layout::columns ? area : 0);
   const GpuPoints<T>* const there = problem.source->gpu();
   if (there == nullptr)
-    own_ = std::make_unique<GpuPoints<T>>(problem.points, problem.weights, execution, extra_bytes,
-                                          problem.source->rank_rows());
+    own_ =
+        std::make_unique<GpuPoints<T>>(problem.points, problem.weights, execution, needs, problem.source->rank_rows());
   const GpuPoints<T>& on_gpu = own_ ? *own_ : *there;
   gpu_job_ = on_gpu.job();
   points_ = on_gpu.rows().data();
   weights_ = on_gpu.weights().data();
-  if (layout == Layout::columns) {
+  if (on_gpu.are_on_host()) {
+    host_rows_ = &on_gpu;
+  } else if (layout == Layout::columns) {
     lay_out_columns(on_gpu.rows());
   } else if (!readable_by_quads(on_gpu)) {
-    cuda::require_free_memory(area + extra_bytes);
+    cuda::require_free_memory(area + needs.bytes);
     copy_ = contiguous_copy(on_gpu.rows(), *gpu_job_);
     points_ = copy_.data();
   }

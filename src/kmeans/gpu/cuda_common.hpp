@@ -1,5 +1,5 @@
-// Host code of the CUDA variants: the data on the GPU, and the engine of the variants that update the centroids on the
-// CPU.
+// Host code of the CUDA variants: the data on the GPU, and an engine for those variants that update the centroids on
+// the CPU.
 #pragma once
 
 #include <span>
@@ -25,14 +25,13 @@ enum class Layout : std::uint8_t {
   columns  ///< the values of a column are contiguous: element dim * n + point
 };
 
-/// A fit on a GPU, with its GPU job and the points in the layout that the variant needs. Points that are already on the
-/// GPU are used in place if they have that layout and permit 16-byte reads. Otherwise they are copied.
+/// A fit on a GPU, with its GPU job and the points in the layout that the variant needs. If the points are already on
+/// the GPU, have this layout and permit 16-byte reads, they are used in place. Otherwise they are copied.
 template <class T>
 class CudaFit {
  public:
-  /// `extra_bytes` is the GPU memory that the variant needs beyond points, weights and labels. The memory check
-  /// includes it.
-  CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, std::uint64_t extra_bytes);
+  /// `needs` is the GPU memory that the variant needs beyond points, weights and labels. The memory check includes it.
+  CudaFit(const Problem<T>& problem, const Execution& execution, Layout layout, GpuNeeds needs);
 
   const Problem<T>& problem() const { return problem_; }
   const cuda::Stream& stream() const { return gpu_job_->stream(); }
@@ -40,14 +39,15 @@ class CudaFit {
   const execution::Gpu& gpu() const { return gpu_; }
   int threads() const { return gpu_job_->threads(); }
   Layout layout() const { return layout_; }
+  /// Returns the points if they are in host memory (GpuTier), otherwise null.
+  const GpuPoints<T>* host_rows() const { return host_rows_; }
   const T* points() const { return points_; }
   const T* weights() const { return weights_; }  ///< null if all weights are 1
 
-  /// Returns the number of multiply-adds per point in a pass without pruning. The class cuda::Portions needs this
-  /// number.
+  /// Returns the number of multiply-adds per point in a pass without pruning, for cuda::Portions.
   double point_operations() const { return static_cast<double>(problem_.k()) * static_cast<double>(problem_.d()); }
 
-  /// Adds the time of the upload to the phases. Only the first call has an effect.
+  /// Adds the duration of the upload to the phases. Only the first call has an effect.
   void add_upload_phase(std::vector<Phase>& phases) {
     if (upload_seconds_ > 0) core::add_phase(phases, "to_device", upload_seconds_);
     upload_seconds_ = 0;
@@ -60,15 +60,16 @@ class CudaFit {
   const execution::Gpu& gpu_;
   Layout layout_;
   std::unique_ptr<GpuPoints<T>> own_;  ///< set if the points are in host memory
+  const GpuPoints<T>* host_rows_ = nullptr;
   std::shared_ptr<cuda::Job> gpu_job_;
-  cuda::DeviceBuffer<T> copy_;  ///< used if the points cannot be used in place
+  cuda::DeviceBuffer<T> copy_;  ///< allocated if the points cannot be used in place
   const T* points_ = nullptr;
   const T* weights_ = nullptr;
   double upload_seconds_ = 0;
 };
 
-/// Returns the inertia, summed in double in a fixed order. `labels` and `centroids` (stored by rows) must be on the
-/// GPU.
+/// Computes the inertia in double, in a fixed order of additions. `labels` and `centroids` (stored by rows) must be on
+/// the GPU.
 template <class T>
 double float_inertia(const CudaFit<T>& job, const T* centroids, const std::int32_t* labels);
 
@@ -77,7 +78,7 @@ std::uint64_t centroid_bytes(const Problem<T>& problem) {
   return static_cast<std::uint64_t>(problem.k()) * static_cast<std::uint64_t>(problem.d()) * sizeof(T);
 }
 
-/// Transposes a matrix whose rows are clusters. Element dim * k + cluster of the result is coordinate `dim` of the
+/// Transposes a matrix with one row per cluster. In the result, element dim * k + cluster is coordinate `dim` of the
 /// cluster.
 template <class T>
 void to_columns(MatrixView<const T> rows, T* columns) {
@@ -85,12 +86,12 @@ void to_columns(MatrixView<const T> rows, T* columns) {
     for (std::int64_t dim = 0; dim < rows.columns(); ++dim) columns[dim * rows.rows() + row] = rows(row, dim);
 }
 
-/// Sums the points by their labels on the CPU, with separate sums per thread.
+/// Sums the points of each cluster on the CPU, with separate sums per thread.
 template <class T>
 void add_by_labels(const Problem<T>& problem, const std::int32_t* labels, std::span<FloatSums<T>> copies,
                    FloatSums<T>& total);
 
-/// Number of operations in the first launch of a teaching variant's kernel. The class cuda::Portions needs this number.
+/// Number of operations in the first launch of a teaching variant's kernel, for cuda::Portions.
 inline constexpr double operations_of_the_first_launch = 0x1p34;
 
 /// The engine of the variants that assign on the GPU and update on the CPU. `assign(points, count, centroids, labels,
@@ -145,7 +146,7 @@ class CudaAssignEngine {
   const FloatSums<T>& sums() const { return sums_; }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
-    std::vector<Phase> uncounted;  // not reported: the driver's phase includes this time
+    std::vector<Phase> uncounted;  // not reported, because the driver's phase includes this time
     pass(centroids, labels, uncounted);
     send(centroids, Layout::rows);
     return float_inertia(job_, centroids_.data(), labels_.data());

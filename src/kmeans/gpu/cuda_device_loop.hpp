@@ -1,5 +1,6 @@
-// Code of the variants that run whole iterations on the GPU: the loop state in GPU memory, and the engine. The variants
-// differ only in whether the CPU launches single kernels or graphs of kernels. The kernels are in cuda_all_gpu.cu.
+// Code of the variants that run whole iterations on the GPU: the loop state in GPU memory, and the engine. The only
+// difference between the variants is that the CPU launches single kernels or graphs of kernels. The kernels are in
+// cuda_all_gpu.cu.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,14 +10,14 @@
 
 namespace gradus::kmeans_detail {
 
-/// The loop's stopping rules and progress, in GPU memory.
+/// The stopping rules and the progress of the loop, in GPU memory.
 struct LoopState {
   double shift_limit;
   std::int64_t changed_limit;
   int iterations_left;
   bool relocates;  ///< true if an empty cluster ends the loop, because the driver handles empty clusters
   bool to_unit_length;
-  // The iterations write the following members.
+  // The members below are written by the iterations.
   int steps;  ///< number of completed iterations
   bool finished;
   bool needs_frame;
@@ -36,16 +37,16 @@ inline constexpr int loop_records = 4096;  ///< maximum number of iterations bet
 template <class T>
 struct LoopMemory;
 
-/// Sets the shared memory limit of the kernel of launch_assign_and_sum() and returns the bytes of shared memory that
-/// the kernel needs.
+/// Sets the limit of shared memory for the kernel of launch_assign_and_sum(), and returns the bytes of shared memory
+/// that this kernel needs.
 template <class T>
 std::size_t allow_assign_and_sum(std::int64_t k, std::int64_t d);
 
 template <class T>
 void launch_assign_and_sum(LoopMemory<T>& memory, std::int64_t begin, std::int64_t end);
 
-/// Updates the centroids, records the iteration, and decides whether the loop continues. If the loop continues, the
-/// sums are set to zero for the next iteration; if it ends, the sums are kept. Does nothing after the loop has ended.
+/// Updates the centroids, records the iteration, and decides whether the loop continues. If the loop continues, sets
+/// the sums to zero for the next iteration. If the loop ends, keeps the sums. Does nothing after the loop has ended.
 template <class T>
 void launch_update(LoopMemory<T>& memory);
 
@@ -56,10 +57,10 @@ struct LoopMemory {
         sums(the_job), centroids(the_job.problem().k() * the_job.problem().d()), next(centroids.size()),
         labels(the_job.problem().n()), state(1), records(loop_records),
         portions(the_job.problem().stop, operations_of_the_first_launch) {
-    labels.fill_bytes(0xff, job.stream());  // every label is -1: no cluster yet
+    labels.fill_bytes(0xff, job.stream());  // every label is -1, because the points have no clusters yet
   }
 
-  /// Runs a whole pass. The sums must be zero beforehand. The host may wait between portions of the points.
+  /// Runs a whole pass. The sums must be zero. The host may wait after each portion of the points.
   void assign_and_sum() {
     portions.run(job.problem().n(), job.point_operations(), 1024, job.stream(),
                  [&](std::int64_t first, std::int64_t count) { launch_assign_and_sum(*this, first, first + count); });
@@ -79,7 +80,7 @@ struct LoopMemory {
 };
 
 /// An engine for Lloyd's driver that runs whole iterations on the GPU. `Loop` is constructed from the LoopMemory.
-/// Loop::run(iterations, phases) runs `iterations` iterations, or fewer if state->finished becomes true.
+/// Loop::run(iterations, phases) runs `iterations` iterations, but stops early if state->finished becomes true.
 template <class T, class Loop>
 class CudaLoopEngine {
  public:
@@ -114,13 +115,13 @@ class CudaLoopEngine {
     const double seconds = core::seconds_since(start);
     for (int step = 0; step < count; ++step)
       steps.records.push_back({records_[step].inertia, records_[step].changed, records_[step].shift, seconds / count});
-    // The batches grow until the host polls about every ten milliseconds, to report progress and respond to stop
-    // requests.
+    // The number of iterations per batch doubles until a batch takes about ten milliseconds. After each batch, the host
+    // reports progress and responds to stop requests.
     if (seconds < 0.01) batch_ = std::min(2 * batch_, loop_records);
     return steps;
   }
 
-  /// Returns the result of the pass that advance() has already run, if any. Otherwise runs a pass.
+  /// Runs a pass. If advance() has already run this pass, only returns its result.
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels) {
     const cuda::Stream& stream = memory_.job.stream();
     if (!pass_is_pending_) {

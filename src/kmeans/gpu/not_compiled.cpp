@@ -1,4 +1,4 @@
-// Replacements for the GPU functions in a build without CUDA.
+// The GPU functions for builds without CUDA. They throw an error.
 #include "core/not_compiled.hpp"
 #include "cuda/job.hpp"
 #include "kmeans/points/gpu_source.hpp"
@@ -7,7 +7,7 @@ namespace gradus::kmeans_detail {
 
 template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> /*points*/, VectorView<const T> /*weights*/,
-                                              const Execution& /*execution*/, std::uint64_t /*extra_bytes*/,
+                                              const Execution& /*execution*/, const GpuNeeds& /*needs*/,
                                               const core::RankRows& /*rank_rows*/) {
   core::not_compiled("CUDA");
 }

@@ -19,7 +19,7 @@ class PassEngine {
     if (!iterates_) iterates_ = connect(phases);
     if (!*iterates_) return {.needs_frame = true};
     Steps steps = passes_->advance(centroids, rules, phases);
-    problem_.ranks().agree([] {});  // throws on all ranks if a stop was requested
+    problem_.ranks().agree([] {});  // throws on all ranks if a stop is requested on some rank
     return steps;
   }
 
@@ -34,21 +34,21 @@ class PassEngine {
   void bring_labels(std::int32_t* labels) { passes_->bring_labels(labels); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool labels_are_current) {
-    std::vector<Phase> uncounted;  // not reported: the driver's phase includes this time
+    std::vector<Phase> uncounted;  // not reported, because the driver's phase includes this time
     RankPasses<T>& passes = started(uncounted);
     if (labels_are_current) passes.bring_sums();
     else passes.make_pass(centroids);
     passes.bring_labels(labels);
     *problem_.rank_inertia = passes.own_inertia();
-    return 0;  // the driver adds up the inertia of the ranks
+    return 0;  // the driver adds up the inertias of all ranks
   }
 
   double rechecked() const { return passes_ ? passes_->rechecked() : 0; }
 
  private:
-  /// Returns true if all ranks can iterate on their GPUs. Then connects them.
+  /// If all ranks can iterate on their GPUs, connects the GPUs and returns true.
   bool connect(std::vector<Phase>& phases) {
-    if (problem_.source->gpu() == nullptr) return false;  // some ranks use no GPU
+    if (problem_.source->gpu() == nullptr) return false;  // on some ranks, no GPU is used
     if (!problem_.ranks().all([&] { return started(phases).can_iterate(); })) return false;
     const core::PhaseTimer timer(phases, "connect");
     passes_->connect();

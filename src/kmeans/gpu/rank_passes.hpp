@@ -1,5 +1,5 @@
 // Runs a GPU variant in a fit on several ranks. The GPU makes passes over this rank's rows, and the driver adds up the
-// results of the ranks.
+// results of all ranks.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ class RankPasses {
   RankPasses& operator=(const RankPasses&) = delete;
   virtual ~RankPasses() = default;
 
-  /// Computes the labels for the given centroids, and the sums of the clusters. Returns the number of changed labels.
+  /// Computes the labels for the given centroids, and the clusters' sums for these labels. Returns the number of
+  /// changed labels.
   virtual std::int64_t make_pass(MatrixView<const T> centroids) = 0;
   virtual const ExactSums<T>& sums() const = 0;
   virtual void bring_labels(std::int32_t* labels) = 0;
@@ -30,16 +31,16 @@ class RankPasses {
   virtual core::ExactAccumulator own_inertia() = 0;
   virtual double rechecked() const = 0;
 
-  // Iterations on the GPUs of all ranks, without the driver.
+  // The functions below serve iterations on the GPUs of all ranks that need no work of the driver.
 
-  /// Returns true if the engine can run iterations by itself.
+  /// Returns true if the engine can run iterations without the driver.
   virtual bool can_iterate() const { return false; }
   /// Connects the GPUs of the ranks. Collective.
   virtual void connect() {}
   /// Runs several iterations: see Engine::advance() in lloyd.hpp. Collective: all ranks return after the same
   /// iteration.
   virtual Steps advance(MatrixView<T> /*centroids*/, StopRules /*rules*/, std::vector<Phase>& /*phases*/) { return {}; }
-  /// Updates sums() after advance().
+  /// Copies the sums of the last iteration of advance() to sums().
   virtual void bring_sums() {}
 };
 
@@ -47,14 +48,15 @@ class RankPasses {
 template <class T>
 using StartPasses = std::function<std::shared_ptr<RankPasses<T>>(std::vector<Phase>&)>;
 
-/// Runs a whole fit on several ranks. The engine is created in the first pass, so that a failure on one rank ends the
-/// fit on all ranks.
+/// Runs a whole fit on several ranks. The engine is created in the first pass. So if its creation fails on one rank,
+/// the fit ends on all ranks.
 template <class T>
 KMeansResult<T> fit_by_passes(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases,
                               const StartPasses<T>& start);
 
-/// Runs a whole fit, in one process or on several ranks. `Fit(problem, execution, phases)` owns the GPU resources. Its
-/// member `job` is a CudaFit. Its member `engine` is both an engine for lloyd() and a RankPasses<T>.
+/// Runs a whole fit, in one process or on several ranks. An object of the class `Fit`, constructed from (problem,
+/// execution, phases), owns the GPU resources. Its member `job` is a CudaFit. Its member `engine` is an engine for
+/// lloyd() and also a RankPasses<T>.
 template <class Fit, class T>
 KMeansResult<T> whole_fit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   if (!problem.ranks().is_alone())

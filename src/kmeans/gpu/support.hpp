@@ -1,4 +1,4 @@
-// Support checks and memory estimates for the table rows of the GPU variants.
+// Functions with which the GPU variants state whether a machine supports them and how much memory they need.
 #pragma once
 
 #include <limits>
@@ -31,7 +31,8 @@ inline core::Support sums_in_shared(const Shape& shape, const execution::Machine
 
 inline std::uint64_t label_bytes(const Shape& shape) { return 4 * static_cast<std::uint64_t>(shape.points); }
 
-// Returns the memory of a variant that updates on the CPU. The update needs labels and sums in host memory.
+// Returns the memory of a variant that updates the centroids on the CPU. The update needs labels and sums in host
+// memory.
 inline core::Memory gpu_labels(const Shape& shape, int threads) {
   return {.host = label_bytes(shape) + float_sums_per_thread(shape, threads).host + cuda::staging_bytes,
           .device =
@@ -50,7 +51,8 @@ inline core::Memory gpu_float_sums(const Shape& shape, int) {
           .device = static_cast<std::uint64_t>(shape.bytes()) + label_bytes(shape) + sums};
 }
 
-/// Returns the memory of a variant with exact sums. `bytes(shape)` is its GPU memory beyond points, weights and labels.
+/// Returns the memory of a variant with exact sums. `bytes(shape)` is the GPU memory that it needs in addition to
+/// points, weights and labels.
 template <std::uint64_t bytes(const Shape&)>
 core::Memory gpu_exact_sums(const Shape& shape, int) {
   return {.host = 2 * ExactSums<double>::bytes(shape) + cuda::staging_bytes,

@@ -1,4 +1,4 @@
-// The interface by which the driver of all variants saves the state of a fit. See checkpoint_file.hpp for its
+// The interface with which the driver of all variants saves the state of a fit. checkpoint_file.hpp has the
 // implementation.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace gradus::kmeans_detail {
 /// The state of a fit between two iterations. Exact variants store the inertia in the units of Lloyd::explain().
 template <class T>
 struct FitState {
-  Matrix<T> before;     ///< centroids of the current labels; empty before the first iteration
-  Matrix<T> centroids;  ///< centroids of the next pass
+  Matrix<T> before;     ///< the centroids that determined the current labels; empty before the first iteration
+  Matrix<T> centroids;  ///< the centroids for the next pass
   std::vector<KMeansIteration> history;
 };
 
@@ -34,10 +34,10 @@ class Checkpoints {
 
   /// Returns true if a checkpoint is due after `iterations` iterations.
   virtual bool is_due(int iterations) const = 0;
-  /// Returns the number of iterations to run before the next call of is_due(). Before a checkpoint, this number is 1,
-  /// because the checkpoint needs the centroids before and after the last iteration.
+  /// Returns how many iterations to run before the next call of is_due(). Returns 1 if a checkpoint follows, because
+  /// the checkpoint needs the centroids before and after the last iteration.
   virtual int steps_to_make(int iterations) const = 0;
-  /// Copies the state. Returns without waiting until the file is written.
+  /// Copies the state, and returns before it is written to the file.
   virtual void write(const FitView<T>& fit) = 0;
 };
 

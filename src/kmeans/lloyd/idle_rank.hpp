@@ -1,4 +1,4 @@
-// The fit of a rank without rows. Its engine does nothing. The rank only takes part in the sums over the ranks.
+// The fit of a rank without rows. Its engine does nothing, and the rank only takes part in the sums over the ranks.
 #pragma once
 
 #include <vector>

@@ -12,21 +12,21 @@ namespace {
 
 constexpr std::string_view while_relocating = "stopped while moving empty clusters";
 
-/// A candidate for relocation.
+/// A point that may be relocated.
 struct Candidate {
   double distance;  ///< squared distance to the point's centroid
   double weight;
-  std::int64_t point;  ///< global index over all ranks
+  std::int64_t point;  ///< index among the points of all ranks
   std::int32_t label;
 };
 
-/// Defines a total order of all candidates, so that the choice does not depend on the number of threads or ranks.
+/// Defines a total order of all candidates. Therefore, the choice does not depend on the number of threads or ranks.
 bool is_farther(const Candidate& a, const Candidate& b) {
   return a.distance != b.distance ? a.distance > b.distance : a.point < b.point;
 }
 
-/// The points of this rank, ordered by descending distance to their centroids. Only the part of the order that is
-/// needed is sorted.
+/// The points of this rank, ordered by their distances to their centroids, farthest first. Only the part of the order
+/// that is needed is sorted.
 template <class T>
 class Farthest {
  public:
@@ -50,8 +50,8 @@ class Farthest {
 
   std::int64_t size() const { return order_.size(); }
 
-  /// Returns the candidate at index `place` of the order. If the order is not sorted up to this index yet, sorts at
-  /// least `ahead` more candidates.
+  /// Returns the candidate at index `place` of the order. If the sorted part ends before this index, sorts at least
+  /// `ahead` more candidates.
   Candidate at(std::int64_t place, std::int64_t ahead) {
     if (place >= sorted_) {
       core::RarePoll look(problem_.stop, while_relocating);
@@ -85,8 +85,8 @@ class Moves {
 
   bool are_enough() const { return std::ssize(moves_) == most_; }
 
-  /// Relocates the candidate's point to the next empty cluster. The point stays if it has no weight, or if no other
-  /// point with weight would remain in its cluster.
+  /// Relocates the candidate's point to the next empty cluster. Does not relocate a point that has no weight, or that
+  /// is the last point with weight in its cluster.
   void take(const Candidate& candidate) {
     std::uint64_t& left_behind = members_[static_cast<std::size_t>(candidate.label)];
     if (left_behind < 2 || !(candidate.weight > 0)) return;
@@ -105,15 +105,15 @@ class Moves {
 
 }  // namespace
 
-// In each round, every rank sends a batch of its farthest points. A rank that sends a full batch may have further
-// points, which come after the last point of its batch. Of the last points of all full batches, let P be the farthest.
-// The merged order is complete only down to P.
+// In each round, every rank sends a batch of its farthest points. A rank that sends a full batch may have more points,
+// which follow the last point of this batch in the order. Let P be the farthest among the last points of all full
+// batches. The merged order is complete only down to P.
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty) {
   const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
   if (most <= 0) return {};
-  // Some candidates must stay in their clusters, so the search needs a few more candidates than there are empty
+  // The batch has a few more candidates than there are empty clusters, because some candidates must stay in their
   // clusters.
   const std::int64_t batch = std::ssize(empty) + 64;
   core::Ranks& ranks = problem.ranks();

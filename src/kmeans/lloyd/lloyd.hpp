@@ -72,23 +72,23 @@ namespace gradus::kmeans_detail {
 
 struct Outcome {
   std::int64_t changed = 0;
-  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< set only if the pass computes it anyway
+  double inertia = std::numeric_limits<double>::quiet_NaN();  ///< NaN unless the pass computes the inertia anyway
 };
 
-/// The stopping rules for an engine that iterates by itself.
+/// The stopping rules for an engine that runs iterations without the driver.
 struct StopRules {
-  int iterations = 0;  ///< maximum number of further iterations
+  int iterations = 0;  ///< maximum number of iterations
   double shift_limit = 0;
   std::int64_t changed_limit = 0;
 };
 
 /// The result of Engine::advance().
 struct Steps {
-  std::vector<KMeansIteration> records = {};  ///< one record per complete iteration
+  std::vector<KMeansIteration> records = {};  ///< one record per completed iteration
   bool same_centroids = false;                ///< true if the last iteration changed no centroid
-  bool inertia_is_explained = false;          ///< true if the inertia in `records` is in the units of explain()
-  bool needs_frame = false;  ///< true if the next pass has already been made, but without its update; the next call of
-                             ///< pass() then returns the result of that pass
+  bool inertia_is_explained = false;          ///< true if `records` has the inertia in the units of explain()
+  bool needs_frame = false;  ///< true if the engine has made the next pass, but not its update; then the next call of
+                             ///< pass() returns the result of this pass
 };
 
 template <class T, class Engine>
@@ -124,41 +124,41 @@ concept KeepsLabels = requires(Engine engine, std::int32_t* labels) {
 
 /// A point that leaves its cluster and becomes the centroid of an empty cluster.
 struct Relocation {
-  std::int64_t point = 0;  ///< global index over all ranks
+  std::int64_t point = 0;  ///< index among the points of all ranks
   std::int32_t from = 0;
   std::int32_t to = 0;
   double weight = 1;
 };
 
 /// Returns one relocation for each cluster of `empty`, in ascending order. The farthest point moves to the first empty
-/// cluster. On ties, the point with the lowest row moves first. A point stays if it has no weight, or if no other point
-/// with weight would remain in its cluster. If there are fewer different points than clusters, the last empty clusters
-/// get no point and stay surplus (KMeansFewerDistinct).
+/// cluster. On ties, the point with the lowest row moves first. A point is not relocated if it has no weight, or if it
+/// is the last point with weight in its cluster. If there are fewer different points than clusters, the last empty
+/// clusters get no point and stay surplus (KMeansFewerDistinct).
 template <class T>
 std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                                  const std::vector<std::int32_t>& empty);
 
-/// Returns the coordinates of the relocated points in host memory.
+/// Returns the coordinates of the relocated points as a matrix in host memory.
 template <class T>
 Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves);
 
-/// A cluster, and the columns for which its sums do not determine the correctly rounded mean.
+/// A cluster for which the sums do not determine all correctly rounded means, and the columns of these means.
 struct DoubtfulMean {
   std::int32_t cluster = 0;
   std::vector<std::int32_t> dims;
 };
 
-/// Computes the means of the `wanted` clusters exactly and rounds each coordinate once to T. Leaves out the points of
-/// `relocations`. The remaining points of every wanted cluster must have positive weight.
+/// Computes the means of the `wanted` clusters exactly, and rounds each coordinate once to T. Omits the points of
+/// `relocations`. Among the other points of each wanted cluster, at least one must have positive weight.
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads);
 
-/// Returns the largest amount of memory that exact_means() uses. This includes its argument lists, but not the indices
-/// of points.
+/// Returns the maximum of the memory that exact_means() uses. This includes its argument lists, but not the indices of
+/// points.
 std::uint64_t exact_means_bytes(const Shape& shape);
 
-/// Returns, for each cluster, true if one of its points has positive weight.
+/// Returns true for each cluster that has a point with positive weight.
 template <class T>
 std::vector<bool> clusters_with_weight(const Problem<T>& problem, const std::int32_t* labels);
 
@@ -219,8 +219,8 @@ class Lloyd {
     else return engine_.sums();
   }
 
-  /// Runs work(words) on each rank, where `words` are `extra` additional words (at most core::accumulator_limbs). Then
-  /// adds up the engines' sums and these words over the ranks. Returns the totals of the words.
+  /// Runs work(words) on each rank, which fills `extra` words (at most core::accumulator_limbs). Then adds up the
+  /// engines' sums, and also these words, over the ranks. Returns the totals of the words.
   template <class Work>
   std::span<const std::uint64_t> add_up(std::size_t extra, const Work& work) requires takes_ranks {
     const std::span<std::uint64_t> words = total_->words();
@@ -234,7 +234,7 @@ class Lloyd {
     return own;
   }
 
-  /// Decides whether the ranks share the update. The decision is the same on all ranks.
+  /// Decides whether each rank updates only a share of the clusters. All ranks decide the same.
   void choose_shares() requires takes_ranks {
     core::Ranks& ranks = problem_.ranks();
     const auto pays = [&](int threads) {
@@ -258,8 +258,8 @@ class Lloyd {
     return outcome;
   }
 
-  /// Returns the labels of the last pass. All ranks must call labels() together, because copying labels from a GPU may
-  /// fail, and then all ranks must throw.
+  /// Returns the labels of the last pass. All ranks must call labels() together: it may copy labels from a GPU, and if
+  /// this fails on one rank, all ranks must throw.
   const std::int32_t* labels() {
     if (!std::exchange(labels_are_here_, true))
       problem_.ranks().agree([&] {
@@ -285,11 +285,11 @@ class Lloyd {
     return pass();
   }
 
-  /// Resumes after the iterations of `done`.
+  /// Restores the state `done`, from which the fit resumes.
   void resume(const FitState<T>& done) {
     if (result_.labels.size() == 0) make_labels();
     result_.centroids = Matrix<T>::copy_of(done.before.view());
-    whole_pass();  // recomputes the labels; the other results of the pass are not used
+    whole_pass();  // computes the labels; the pass has no other effect
     result_.centroids = Matrix<T>::copy_of(done.centroids.view());
     result_.history = done.history;
     result_.iterations = static_cast<int>(done.history.size());
@@ -330,8 +330,8 @@ class Lloyd {
 
   bool labels_stay_on_gpu() const { return LeavesLabelsOnGpu<Engine> && problem_.labels_on_gpu; }
 
-  // Returns true if there is enough work for more than one thread. Threads take time to wake. (Even a parallel region
-  // of one thread makes system calls.)
+  // Returns true if there is enough work for more than one thread. It takes time to wake threads, and even a parallel
+  // region of one thread makes system calls.
   bool pays_team(cpu::Range clusters) const { return threads_ > 1 && clusters.size() * problem_.d() > 4096; }
   cpu::Range all_clusters() const { return {0, problem_.k()}; }
 
@@ -340,17 +340,17 @@ class Lloyd {
     result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* labels = result_.labels.data();
     cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
-    // Engines of these kinds write all labels when the driver requests them.
+    // These engines write all labels when the driver requests them.
     if constexpr (LeavesLabelsOnGpu<Engine> || KeepsLabels<Engine>) return;
     const std::int64_t stretch = core::chunk_length(n, 1, threads_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t first = 0; first < n; first += stretch)
-      if (!problem_.stop.stop_requested())  // each thread writes its part first, so that its pages are in local memory
+      if (!problem_.stop.stop_requested())  // each thread writes its part, so that the part's pages are in local memory
         std::fill(labels + first, labels + std::min(first + stretch, n), -1);
     honour_stop();
   }
 
-  // Lets the engine run several iterations. If the engine leaves the next iteration to the driver, runs this iteration
+  // Lets the engine run several iterations. If the engine leaves the next iteration to the driver, runs that iteration
   // too.
   bool advance(Matrix<T>& next) requires IteratesItself<T, Engine> {
     StopRules rules{problem_.max_iterations - result_.iterations, problem_.shift_limit, problem_.changed_limit};
@@ -373,7 +373,7 @@ class Lloyd {
     return steps.needs_frame ? iterate(next) : steps.same_centroids;
   }
 
-  // Runs one iteration. Returns true if the labels still belong to the centroids afterwards.
+  // Runs one iteration. Returns true if the labels are still current for the new centroids.
   bool iterate(Matrix<T>& next) {
     const auto start = core::Clock::now();
     KMeansIteration record;
@@ -390,7 +390,7 @@ class Lloyd {
     const bool same_centroids = same_places(result_.centroids, next);
     std::swap(result_.centroids, next);
     ++result_.iterations;
-    // If the relocations changed no centroid, further iterations would change nothing either.
+    // If the relocations changed no centroid, further iterations would change nothing, so the fit stops.
     stop_rules(record, relocated && !same_centroids);
     record.seconds = core::seconds_since(start);
     result_.history.push_back(record);
@@ -407,8 +407,8 @@ class Lloyd {
   std::vector<std::int32_t> empty_clusters(const ExactSums<T>& sums) {
     const auto unknown = clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::unknown; });
     if (unknown.empty()) return clusters_that([&](auto cluster) { return sums.presence(cluster) == Presence::none; });
-    // Weights that are tiny compared with the largest weight can vanish in the sum. Therefore the weights of the
-    // individual points decide.
+    // If a weight is tiny compared with the largest weight, the sum can lose it. Therefore, the individual weights
+    // decide.
     const std::vector<bool> with_weight = clusters_with_weight(problem_, labels());
     return clusters_that([&](auto cluster) { return !with_weight[static_cast<std::size_t>(cluster)]; });
   }
@@ -451,7 +451,7 @@ class Lloyd {
     return !relocations.empty();
   }
 
-  /// Gives each surplus cluster the same centroid as a cluster with points: see KMeansFewerDistinct.
+  /// Gives each surplus cluster the centroid of a cluster with points: see KMeansFewerDistinct.
   void place_surplus(std::span<const std::int32_t> surplus, const std::vector<bool>& has_points) {
     const auto lowest_that = [&](const auto& is_wanted) {
       std::int64_t cluster = 0;
@@ -495,7 +495,7 @@ class Lloyd {
     updated_.moved[static_cast<std::size_t>(cluster)] = sum;
   }
 
-  /// Runs work(cluster) for each cluster until a stop is requested.
+  /// Runs work(cluster) for each cluster. Stops early if a stop is requested.
   template <class Work>
   void for_each_cluster(cpu::Range clusters, const Work& work) const {
     core::FirstFailure failure;
@@ -513,7 +513,7 @@ class Lloyd {
   }
 
   /// Runs update(clusters) for all clusters. If the ranks share the update, runs it only for this rank's share, and
-  /// then receives the results for the other shares.
+  /// receives the results of all other shares from the other ranks.
   template <class Update>
   void update_all(const Sums& sums, const Update& update) {
     if constexpr (takes_ranks) {
@@ -545,7 +545,7 @@ class Lloyd {
     return means;
   }
 
-  /// Computes the means of the clusters, leaving out the relocated points. A cluster without a mean keeps its centroid.
+  /// Computes the means of the clusters without the relocated points. A cluster without a mean keeps its centroid.
   void find_centroids(const Sums& sums, const std::vector<bool>& has_mean, const std::vector<Relocation>& relocations,
                       const Matrix<T>& moved) {
     std::vector<std::vector<RemovedPoint<T>>> without(static_cast<std::size_t>(problem_.k()));
@@ -558,8 +558,8 @@ class Lloyd {
     // Completes the update of a cluster after its mean is computed.
     const auto settle = [&](std::int64_t cluster) {
       T* const mean = updated_.centroids.row(cluster);
-      // A mean of length zero has no direction, so the cluster keeps its centroid. Every other centroid would have the
-      // same total distance from the cluster's points.
+      // A mean of length zero has no direction. In this case, the sum of the distances to the cluster's points is the
+      // same for every centroid, so the cluster keeps its centroid.
       const bool stays = !has_mean[static_cast<std::size_t>(cluster)] ||
                          (problem_.metric == Metric::cosine && !scale_to_unit_length(mean, problem_.d()));
       if (stays) std::copy_n(result_.centroids.row(cluster), problem_.d(), mean);
@@ -580,9 +580,9 @@ class Lloyd {
     if (doubtful.empty()) return;
     // If the sums do not determine a mean, there are two remedies. One computes this mean exactly. The other scans all
     // values for their lowest bits. Many doubtful means are exact ties. If the scan shows that the sums lost nothing,
-    // such ties are no longer doubtful. The scan costs more than a few exact means, so it is made once the accumulated
-    // cost of exact means exceeds the cost of the scan. The ranks share the scan and the sums of doubtful means, but
-    // each rank computes all of these means.
+    // such ties are no longer doubtful. The scan is more expensive than a few exact means. It is therefore delayed
+    // until the accumulated cost of exact means exceeds the cost of the scan. The scan and the sums of doubtful means
+    // are distributed over the ranks, but every rank computes all of these means.
     //
     // The costs are in units of one scanned value. An exact mean costs `of_mean` per column, and `of_value` per column
     // and point of the cluster.
@@ -657,7 +657,7 @@ class Lloyd {
     honour_stop();
   }
 
-  /// Adds the parts in ascending order, so that the sum does not depend on which rank computed a part.
+  /// Adds up the parts in ascending order, so that the sum does not depend on which rank computed which part.
   static double total(const std::vector<double>& parts) {
     double sum = 0;
     for (const double part : parts) sum += part;
@@ -694,7 +694,7 @@ class Lloyd {
   }
 
   static bool same_places(const Matrix<T>& a, const Matrix<T>& b) {
-    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // -0 and 0 are equal
+    return std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data());  // 0 and -0 are equal
   }
 
   void count_labels() {
@@ -723,8 +723,8 @@ class Lloyd {
   const Problem<T>& problem_;
   const Execution& execution_;
   Engine& engine_;
-  std::optional<Sums> total_;            ///< the sums over several ranks, with room for additional words
-  std::optional<ClusterShares> shares_;  ///< set if the ranks share the update
+  std::optional<Sums> total_;            ///< the sums over several ranks, with additional words at the end
+  std::optional<ClusterShares> shares_;  ///< set if each rank updates only a share of the clusters
   std::vector<Phase>& phases_;
   int threads_;
   KMeansResult<T> result_;

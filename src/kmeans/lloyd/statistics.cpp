@@ -24,13 +24,13 @@ namespace {
 
 constexpr std::string_view while_examining = "stopped while examining the points";
 
-/// The largest weight, and the lowest bit of any weight.
+/// The largest weight, and the exponent of the lowest bit that is set in any weight.
 struct WeightRange {
   double largest = 0;
   int finest = core::no_bits;
 };
 
-/// Checks the weights and finds their range.
+/// Checks the weights, and finds the largest weight and the lowest bit.
 template <class T>
 WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row, const std::stop_token& stop) {
   WeightRange range;
@@ -54,7 +54,7 @@ WeightRange range_of_weights(VectorView<const T> weights, std::int64_t first_row
   return range;
 }
 
-/// Sets the scale of the weights, and the exponent of the lowest bit of any scaled weight.
+/// Sets the scale of the weights, and the exponent of the lowest bit that is set in any scaled weight.
 template <class T>
 void describe_weights(VectorView<const T> weights, Statistics& statistics, const std::stop_token& stop,
                       const core::RankRows& rows) {
@@ -70,7 +70,7 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics, const
   statistics.finest_weight = range.finest - statistics.weight_exponent;
 }
 
-/// Sizes of the bounding box of points and initial centroids.
+/// The size of the bounding box of points and initial centroids.
 struct Box {
   double longest = 0;   ///< length of the longest side
   double farthest = 0;  ///< squared distance between opposite corners
@@ -115,7 +115,7 @@ Statistics describe(const core::ColumnRanges& ranges, VectorView<const T> weight
   for (std::size_t column = 0; column < d; ++column)
     statistics.middle.push_back(0.5 * (statistics.lowest[column] + statistics.highest[column]));
   const auto [longest, farthest] = box_of(statistics);
-  // The factor 2 covers the rounding errors of the distance chain and of this sum. It is much greater than necessary.
+  // The factor 2 is much greater than necessary. It covers the rounding errors of the distance chain and of this sum.
   if (!std::isfinite(2 * farthest))
     throw InputError(about("points") + "squared distances over " + std::to_string(d) +
                      " columns would overflow; scale the points down");
@@ -146,7 +146,7 @@ void require_distances(const Statistics& statistics) {
 }
 
 void allow_unit_centroids(Statistics& statistics, std::int64_t rows) {
-  constexpr double farthest = 4;  // squared distance of two opposite unit vectors
+  constexpr double farthest = 4;  // squared distance between two opposite unit vectors
   statistics.inertia = core::TotalGrid(core::exponent_above(2 * farthest), rows);
   statistics.coordinate_scale = std::min(statistics.coordinate_scale, 0.5);
 }
@@ -171,7 +171,7 @@ std::vector<core::TotalGrid> column_totals(const Statistics& statistics, std::in
 namespace {
 
 /// Partial exact sums of the values of each column. If there are few columns, several consecutive rows are treated as
-/// one longer row, so that vectors are filled.
+/// one longer row, so that they fill whole vectors.
 class ColumnTotals {
  public:
   static constexpr std::int64_t few_columns = 32;
@@ -186,7 +186,7 @@ class ColumnTotals {
     }
   }
 
-  /// Adds the values of some rows, in the columns that start at `first`.
+  /// Adds the values of some rows. `first` is the first of the columns that this object sums.
   template <class T>
   void add(MatrixView<const T> rows, std::int64_t first) {
     const std::int64_t together = rows.rows() / rows_together_;
@@ -222,7 +222,7 @@ class ColumnTotals {
     return sum;
   }
 
-  /// Returns the memory for at most `columns` columns.
+  /// Returns the memory that at most `columns` columns need.
   static std::uint64_t bytes(std::uint64_t columns) {
     const std::uint64_t lanes = std::max<std::uint64_t>(columns, few_columns);
     return 5 * sizeof(double) * lanes +
@@ -256,10 +256,10 @@ class ColumnTotals {
   std::vector<double> to_high_, exact_from_;  ///< one number per lane
   std::vector<std::uint64_t> limbs_;          ///< raw limbs: high, then middle, then low
 
-  /// Sums of values too small for the limbs; usually all null.
+  /// Sums of the values that are too small for the limbs. Usually, all pointers are null.
   std::vector<std::unique_ptr<core::ExactAccumulator>> small_;
-  std::uint64_t steps_ = 0;  ///< number of combined rows added
-  std::uint64_t rest_ = 0;   ///< number of single rows added to the first lanes
+  std::uint64_t steps_ = 0;  ///< number of longer rows added, each combined from several rows
+  std::uint64_t rest_ = 0;   ///< number of single rows added, which occupy only the first lanes
 };
 
 constexpr std::int64_t variance_columns = 2048;  // number of columns that are summed together
@@ -298,10 +298,10 @@ std::uint64_t column_bytes(const Shape& shape, int threads) {
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
   const auto element = static_cast<std::uint64_t>(shape.element_bytes);
   const auto team = static_cast<std::uint64_t>(threads);
-  // Per column: its part of two Statistics objects (one from the examination, one in the problem), the ranges from
-  // which the statistics are computed, and the means.
+  // Each column needs memory for its values in two Statistics objects (one from the examination, one in the problem),
+  // for the ranges from which they are computed, and for the means.
   const std::uint64_t of_a_column = 2 * (4 * sizeof(double) + sizeof(core::Grid) + sizeof(int)) + 32 + element;
-  // Per thread and column: partial ranges or lowest bits, and the mean minus the middle.
+  // Each thread needs memory for each column: for partial ranges or lowest bits, and for the mean minus the middle.
   const std::uint64_t of_a_thread = 3 * element + 24;
   const std::uint64_t columns = core::checked_multiply(d, of_a_column + team * of_a_thread, "columns");
   const std::uint64_t together = std::min<std::uint64_t>(d, variance_columns);
@@ -317,14 +317,14 @@ Matrix<T> column_means(const PointSource<T>& source, const Statistics& statistic
                        const core::ExactAccumulator& count) {
   const std::int64_t d = source.rows().columns();
   Matrix<T> mean(1, d);
-  // Sums of one block of columns at a time need less memory. But if a visit to the rows copies them, all columns are
-  // summed at once, so that each row is copied only once.
+  // The sums need less memory if only some columns are summed at a time. But if each visit copies the rows, all columns
+  // are summed at once, so that the rows are copied only once.
   const std::int64_t columns_at_once = source.visits_copies() ? d : std::min(d, variance_columns);
   for (std::int64_t first = 0; first < d; first += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, d - first);
     const std::vector<core::TotalGrid> grids = column_totals(statistics, source.rank_rows().all(), first, columns);
     std::optional<ColumnTotals> own;
-    std::vector<core::ExactAccumulator> all;  // sums over several ranks
+    std::vector<core::ExactAccumulator> all;  // the sums over several ranks
     source.ranks().add_up(
         static_cast<std::size_t>(columns) * core::accumulator_limbs,
         [&] { own.emplace(sum_columns(source, grids, first)); },
@@ -391,7 +391,7 @@ double mean_column_variance(const PointSource<T>& source, const Statistics& stat
 
 namespace {
 
-/// Hashes the bytes of a row. It accepts a view, so that looking up a row makes no copy.
+/// Hashes the bytes of a row. Accepts a view, so that the search for a row needs no copy.
 struct HashOfBytes {
   using is_transparent = void;
   std::size_t operator()(std::string_view bytes) const { return std::hash<std::string_view>()(bytes); }
@@ -403,8 +403,8 @@ template <class T>
 std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
   const MatrixView<const T> points = source.rows();
   const VectorView<const T> weights = source.host_weights();
-  // Stop as soon as `most` different rows are found. In ordinary data, the first rows are all different, so about
-  // `most` rows are read.
+  // Stop when `most` different rows are found. In ordinary data, the first rows are all different, so only about `most`
+  // rows are read.
   std::unordered_set<std::string, HashOfBytes, std::equal_to<>> seen;
   std::vector<T> row(static_cast<std::size_t>(points.columns()));
   const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(T));
@@ -414,7 +414,7 @@ std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
       if (index % stretch == 0) core::honour_stop(source.stop(), while_examining);
       if (!weights.empty() && !(weights[first + index] > 0)) continue;
       for (std::int64_t dim = 0; dim < points.columns(); ++dim)
-        row[static_cast<std::size_t>(dim)] = some(index, dim) + T{0};  // -0 counts as 0
+        row[static_cast<std::size_t>(dim)] = some(index, dim) + T{0};  // converts -0 to 0
       if (!seen.contains(bytes)) seen.emplace(bytes);
     }
     return std::ssize(seen) < most;
@@ -424,8 +424,7 @@ std::int64_t count_different(const PointSource<T>& source, std::int64_t most) {
     source.visit(std::ref(see));
     return static_cast<double>(seen.size());
   });
-  // In ordinary data, every rank finds `most` different rows. Then the ranks need not merge the rows that they have
-  // found.
+  // In ordinary data, some rank finds `most` different rows. Then the ranks need not merge their rows.
   if (greatest >= static_cast<double>(most)) return most;
   // Adds the different rows of each rank to `all`, one rank after another.
   std::unordered_set<std::string> all;

@@ -1,5 +1,5 @@
-// Code shared by the teaching variants that follow `sequential`: the search for the nearest centroid, and an engine
-// that calls the part in which the variants differ.
+// Code that several teaching variants use, because they search like `sequential`: the search for the nearest centroid,
+// and an engine that calls the part in which the variants differ.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Nearest {
   T distance = 0;  ///< squared distance
 };
 
-/// Searches like `sequential`: computes the distance to every centroid in all coordinates. If several centroids are
-/// nearest, returns the first.
+/// Searches like `sequential`: computes the complete distance to every centroid. On ties, returns the first of the
+/// nearest centroids.
 template <class T>
 Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   Nearest<T> best{0, std::numeric_limits<T>::infinity()};
@@ -34,14 +34,14 @@ Nearest<T> nearest_centroid(const T* point, MatrixView<const T> centroids) {
   return best;
 }
 
-/// Returns the number of points that `threads` threads together process between two polls of the stop request.
+/// Returns how many points `threads` threads process, all together, between two polls of the stop request.
 template <class T>
 std::int64_t points_between_polls(const Problem<T>& problem, int threads = 1) {
   return core::chunk_length(problem.n(), problem.k() * problem.d(), threads);
 }
 
 /// Makes an engine for Lloyd's driver from a function `assign_and_sum(problem, centroids, labels, sums) -> Outcome`.
-/// Each call of this function computes all labels and all FloatSums. After a stop request, the function returns early.
+/// This function computes all labels and all FloatSums in one call. After a stop request, it returns early.
 template <class T, class AssignAndSum>
 class TextbookEngine {
  public:

@@ -38,10 +38,10 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
   const auto value = hn::ConvertTo(lanes, integers);
   return {value, hn::ConvertTo(lanes, integers - hn::ConvertTo(whole, value))};
 #else
-  // This target has no instruction that converts 64-bit integers to doubles. Instead, the upper and the lower half of
-  // the integer are written into the low bits of two doubles. The values of these doubles are 2^84 + 2^63 + upper *
-  // 2^32 and 2^52 + lower. Subtracting the constants 2^84 + 2^63 and 2^52 is exact. The rounding error of the sum of
-  // the two differences is computed exactly, too (Dekker).
+  // This target has no instruction that converts 64-bit integers to doubles. Instead, the upper half of the integer is
+  // written into the low bits of one double, and the lower half into the low bits of another double. The values of
+  // these doubles are 2^84 + 2^63 + upper * 2^32 and 2^52 + lower. Subtracting the constants 2^84 + 2^63 and 2^52 is
+  // exact. The rounding error of the sum of the two differences is computed exactly, too (Dekker).
   const hn::RebindToUnsigned<Lanes> bits;
   const auto pattern = hn::BitCast(bits, integers);
   const auto upper_bits = hn::ShiftRight<32>(pattern ^ hn::Set(bits, std::uint64_t{1} << 63));
@@ -55,8 +55,8 @@ HWY_INLINE Rounded<Lanes> rounded(Lanes lanes, hn::Vec<hn::RebindToSigned<Lanes>
 #endif
 }
 
-// Computes the means of one vector of columns, starting at `column`. Returns a mask of the columns whose means are
-// certain.
+// Computes the means of one vector of columns. The vector begins at column `column`. Returns a mask of the columns
+// whose means are certain.
 template <class T, class Lanes>
 HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::int64_t column, T* means) {
   const hn::RebindToSigned<Lanes> integers;
@@ -66,7 +66,7 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
                                                                  static_cast<std::uint64_t>(core::integer_magic_bits)));
   const auto high = hn::LoadU(integers, sums.high + column) - magic;
   const auto low = hn::LoadU(integers, sums.low + column) - magic;
-  // |high| is at most 2^62, so rounding it to a double gives a number that still fits in 64 bits.
+  // |high| is at most 2^62. Therefore, after rounding to a double, the number still fits in 64 bits.
   const auto [a, b] = rounded(lanes, high);
   const auto [c, of_c] = rounded(lanes, low);
   const auto first = a * bits;
@@ -90,7 +90,8 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
   const auto exact =
       hn::And(hn::And(whole, lost == hn::Zero(lanes)), hn::Set(lanes, may_be_exact ? 1.0 : 0.0) == hn::Set(lanes, 1.0));
   const auto bound = hn::IfThenZeroElse(exact, any_bound);
-  // A step is 2^-bits / to_high, which is a power of two. Multiplying by it is exact if the result is a normal number.
+  // A step is 2^-bits / to_high, which is a power of two. The multiplication by a step is exact if the result is a
+  // normal number.
   const auto step = (hn::Set(lanes, 1.0) / bits) / hn::LoadU(lanes, sums.to_high + column);
   const auto mean = (q + r) * step;
   const auto below = (q + (r - bound)) * step;
@@ -101,7 +102,8 @@ HWY_INLINE hn::Mask<Lanes> means_of(Lanes lanes, const ClusterSums& sums, std::i
     return hn::And(hn::And(below == mean, above == mean),
                    hn::And(size > hn::Set(lanes, 0x1p-1000), size < hn::Set(lanes, 0x1p1000)));
   } else {
-    // The exact mean is between these two doubles. If both round to the same T, the mean rounds to this T too.
+    // The exact mean is between these two doubles. If both doubles round to the same T, the exact mean rounds to this
+    // T, too.
     const hn::Rebind<float, Lanes> narrow;
     const auto nearest = hn::DemoteTo(narrow, mean);
     hn::StoreU(nearest, narrow, means + column);

@@ -1,5 +1,5 @@
-// Computes the rounded means of integer sums by vectors of doubles, if doubles determine how the exact mean rounds. In
-// the other cases, 128-bit integers (core::certified_quotient) compute the mean, at ten times the cost.
+// Computes the rounded means of integer sums with vectors of doubles. If the precision of doubles does not suffice to
+// round a mean correctly, core::certified_quotient computes this mean with 128-bit integers, at ten times the cost.
 //
 // A sum is S = high 2^bits + low, in units of one step of the grid. S differs from the sum of the points by less than
 // `count` steps. Let a be `high` rounded to a double, b the rounding error high - a, and c be `low` rounded to a
@@ -35,13 +35,14 @@ struct ClusterSums {
 };
 
 /// Writes the means of all columns. Stores the indices of the columns with uncertain means in `open`, in ascending
-/// order, and returns their number. `open` needs room for the indices of all columns and 16 more.
+/// order, and returns how many there are. `open` must have space for the indices of all columns and for 16 more
+/// indices.
 template <class T>
 std::int64_t certain_means(const ClusterSums& sums, T* means, std::int32_t* open);
 
 /// Converts each column's sum by core::two_doubles(), and applies core::quotient_less() to the result, `count` and
-/// `middle`. Uses vectors but gives the same bits as these functions. Returns false and writes nothing if the machine
-/// has no suitable vectors, or if a column's step is out of their range.
+/// `middle`. Uses vectors, but the results have the same bits as with these functions. If the machine has no suitable
+/// vectors, or if they cannot represent a column's step, returns false and writes nothing.
 bool means_from_middle(const ClusterSums& sums, const double* middle, double* out);
 
 }  // namespace gradus::kmeans_detail

@@ -1,6 +1,6 @@
-// Distributes the computation of new centroids over the ranks. When the sums of an iteration are added up, all ranks
-// know the same totals. Each rank then computes the means of a share of the clusters and sends them to the other ranks.
-// If this exchange takes longer than the work that it saves, each rank computes all means instead.
+// Distributes the computation of new centroids over the ranks. After the sums of an iteration are added up, all ranks
+// have the same totals. Each rank then computes the means of a share of the clusters, and sends these means to the
+// other ranks. If it takes longer to exchange means than to compute them, each rank computes all means.
 #pragma once
 
 #include <algorithm>
@@ -17,30 +17,29 @@
 
 namespace gradus::kmeans_detail {
 
-/// For tests: if set, forces or forbids sharing of the update.
+/// Tests set it to force or forbid the sharing of the update.
 inline std::optional<bool> update_is_shared;
 
-/// Returns true if sharing the update saves time. All ranks get the same answer, because all pass the same arguments.
-/// `threads`: the largest number of threads of any rank.
+/// Returns true if sharing the update saves time. All ranks pass the same arguments and therefore get the same answer.
+/// `threads` is the largest number of threads of any rank.
 inline bool pays_to_share(std::int64_t clusters, std::int64_t dimensions, std::size_t element_bytes, int ranks,
                           int threads) {
   if (update_is_shared) return *update_is_shared;
-  // Times in nanoseconds. `of_column`: computing one column of a mean, and the later steps of its update (measured).
-  // `of_byte`: exchanging a byte between ranks of one machine (from measured times of sums). `of_step`: a step of an
-  // exchange (assumed).
+  // Times in nanoseconds. `of_column` is the time to compute one column of a mean and to complete its update
+  // (measured). `of_byte` is the time to exchange a byte between ranks of one machine (derived from measured times of
+  // sums). `of_step` is the time of a step of an exchange (assumed).
   constexpr double of_column = 10;
   constexpr double of_byte = 0.4;
   constexpr double of_step = 5000;
   const double columns = static_cast<double>(clusters) * static_cast<double>(dimensions);
-  constexpr double most_bytes = 0x1p29;  // limit for one share, because communicators may count bytes by an int
+  constexpr double most_bytes = 0x1p29;  // maximum size of a share, because communicators may count bytes with an int
   if (columns * static_cast<double>(element_bytes) / ranks > most_bytes) return false;
   const double saved = of_column * columns / threads * (1 - 1.0 / ranks);
   return saved > of_byte * columns * static_cast<double>(element_bytes) +
                      of_step * std::bit_width(static_cast<unsigned>(ranks));
 }
 
-/// Contiguous shares of the clusters. All shares have the same size, except the last shares, which may be smaller or
-/// empty.
+/// Contiguous shares of the clusters. The shares have equal sizes, but the last shares may be smaller or empty.
 class ClusterShares {
  public:
   ClusterShares(std::int64_t clusters, int ranks) : clusters_(clusters), largest_((clusters + ranks - 1) / ranks) {}
@@ -56,18 +55,18 @@ class ClusterShares {
   std::int64_t largest_;
 };
 
-/// The results of the update for each cluster.
+/// The results of the update of each cluster.
 template <class T>
 struct UpdatedClusters {
   std::vector<double> explained;  ///< the cluster's term of the explained inertia (see Lloyd::explain())
   std::vector<double> moved;      ///< square of the distance by which the cluster's centroid moved
 
-  /// For each cluster: the columns in which the sums do not determine the mean, in ascending order.
+  /// For each cluster: the columns whose means the sums do not determine, in ascending order.
   std::vector<std::vector<std::int32_t>> doubtful;
   MatrixView<T> centroids;
 };
 
-/// The message format of a share: one array after another. Each array has the length that the largest share needs.
+/// The message format of a share: one array after another. Every array is as long as the largest share needs it.
 template <class T>
 class ShareMessage {
  public:

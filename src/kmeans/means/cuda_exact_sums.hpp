@@ -1,4 +1,4 @@
-// Exact sums on the GPU and their transfer to the host, shared by the exact CUDA variants.
+// Exact sums on the GPU, and their transfer to the host. All exact CUDA variants use this code.
 #pragma once
 
 #include <cstring>
@@ -9,9 +9,9 @@
 
 namespace gradus::kmeans_detail {
 
-using Word = unsigned long long;  // a word of an exact sum; additions wrap
+using Word = unsigned long long;  // a word of an exact sum; additions wrap around
 
-/// Copies sums from the GPU to the host and waits for the stream. `on_device`: the words, in the order of
+/// Copies sums from the GPU to the host, and waits for the stream. `on_device` contains the words, in the order of
 /// ExactSums::set().
 template <class T>
 void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, const cuda::Stream& stream) {
@@ -21,7 +21,7 @@ void fetch_sums(const cuda::DeviceBuffer<Word>& on_device, ExactSums<T>& sums, c
   sums.set(reinterpret_cast<const std::int64_t*>(words.data()));
 }
 
-/// A counterpart of core::TotalLimbs to which many threads can add concurrently.
+/// Limbs as in core::TotalLimbs, to which many threads can add concurrently.
 struct TotalWords {
   Word high;
   Word middle;
@@ -33,7 +33,7 @@ inline core::TotalLimbs limbs_of(const TotalWords& words) {
           static_cast<std::int64_t>(words.low)};
 }
 
-/// A counterpart of core::ExactTotal to which many threads can add concurrently.
+/// A sum as in core::ExactTotal, to which many threads can add concurrently.
 struct SharedTotal {
   TotalWords limbs;
   Word small[core::accumulator_limbs];
@@ -82,7 +82,7 @@ __device__ inline void add_limbs_of_warp(SharedTotal& total, core::TotalLimbs li
   if (threadIdx.x % 32 == 0) add_limbs(total.limbs, limbs);
 }
 
-/// Adds a value that the limbs cannot hold.
+/// Adds a value that is too small for the limbs.
 __device__ inline void add_small(SharedTotal& total, core::Scaled value) {
   core::for_each_limb(value,
                       [&](int word, std::int64_t addend) { atomicAdd(&total.small[word], static_cast<Word>(addend)); });
@@ -95,8 +95,8 @@ __device__ inline void add_value(const core::TotalGrid& grid, double value, core
   else add_small(total, core::scaled(value));
 }
 
-/// Adds weight * value, rounded to 53 bits. `scale`: the factor that converts a weight to a scaled weight, so that
-/// weight * scale is at most 1. The grid must be made for scaled weights.
+/// Adds weight * value, rounded to 53 bits. `scale` is the factor that converts a weight to a scaled weight. The scaled
+/// weight is at most 1. The grid must be made for scaled weights.
 __device__ inline void add_weighted(const core::TotalGrid& grid, double weight, double scale, double value,
                                     core::TotalLimbs& limbs, SharedTotal& total) {
   const double scaled_weight = weight * scale;

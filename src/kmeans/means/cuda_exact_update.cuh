@@ -1,14 +1,14 @@
-// Updates centroids exactly on the GPU, for any number of clusters. From the labels, it computes the sums, the new
-// centroids and the statistics of the iteration.
+// Updates centroids exactly on the GPU, for any number of clusters. The kernels compute the sums from the labels, and
+// then the new centroids and the statistics of the iteration.
 //
 // Two-limb integer sums (core/exact_sum.hpp) give the same bits for any order of additions, so the kernels choose the
 // cheapest order. An entry is a point that joins or leaves a cluster. A counting sort orders the entries by cluster.
-// Each warp then adds up a run of consecutive entries in registers. It adds these sums to memory by one atomic
-// operation per column and limb for each cluster of the run, instead of one for each entry.
+// Each warp then adds up a run of consecutive entries in registers. It adds each of these sums to memory by one atomic
+// operation per column and limb. So it needs one such operation per cluster of the run, and not one per entry.
 //
-// A point that changes its cluster yields two entries. If more than half of the points change, the sums start at zero
-// instead, and every point yields one entry. Within a cluster, the order of entries depends on atomic counters, but
-// integer sums do not depend on the order.
+// A point that changes its cluster yields two entries. If more than half of the points change their clusters, the sums
+// start again from zero, and every point yields one entry. Within a cluster, the order of entries depends on atomic
+// counters, but integer sums do not depend on the order.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,7 +23,7 @@ namespace gradus::kmeans_detail {
 
 /// The counters of a pass.
 struct PassCounters {
-  unsigned int changed;   ///< number of changed labels and of elements in moved_points
+  unsigned int changed;   ///< number of changed labels, and of elements in moved_points
   unsigned int doubtful;  ///< number of points that the filter left to the canonical chain
   unsigned int crowded;   ///< number of doubtful points that have more candidates than their list can hold
 };
@@ -33,7 +33,7 @@ struct UpdateState {
   double shift;
   double explained;
   int empty;      ///< nonzero if a cluster has no weight, or too little weight to show in the sums
-  int doubtful;   ///< nonzero if there is a mean that the sums do not determine
+  int doubtful;   ///< nonzero if the sums do not determine some mean
   int different;  ///< nonzero if a centroid moved
 };
 
@@ -48,30 +48,34 @@ struct ExactUpdateJob {
   const std::int32_t* moved_points;
   const std::int32_t* moved_from;
   const PassCounters* counters;
-  const double* to_high;  ///< per column: scale to the high limb of the column's grid
-  const int* units;       ///< per column: unit of the column's grid
-  const int* on_grid;     ///< per column: Statistics::is_on_grid
+  const double* to_high;  ///< for each column: the factor that scales to the high limb of its grid
+  const int* units;       ///< for each column: the unit of its grid
+  const int* on_grid;     ///< for each column: Statistics::is_on_grid
   double to_low;          ///< scale to the low limb; the same for all columns
   int bits;
   core::Grid weight;
   bool weights_on_grid;
   double weight_scale;      ///< see Statistics
   double coordinate_scale;  ///< see Statistics
-  const double* middle;     ///< per column: middle of the range; the history's inertia is relative to it
+  const double* middle;     ///< for each column: the middle of its range, to which the history's inertia is relative
   Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
-  unsigned int* sizes;      ///< k: number of entries per cluster
-  unsigned int* cursors;    ///< k: position of the next entry of the cluster
-  unsigned int* order;      ///< n: entries ordered by cluster
+  unsigned int* sizes;      ///< for each cluster: its number of entries (k elements)
+  unsigned int* cursors;    ///< for each cluster: the position of its next entry (k elements)
+  unsigned int* order;      ///< entries, ordered by cluster (n elements)
   const T* centroids;       ///< k x d
   T* next;
-  double* parts;  ///< 2 k: the movements of all centroids, followed by the explained inertias of all clusters
+  double* parts;  ///< movements of all centroids, then explained inertias of all clusters (2 k elements)
   UpdateState* state;
   bool relocates;  ///< true if the host handles empty clusters
   bool to_unit_length;
+  bool by_blocks;  ///< true if the points are a block of the job's points. The host has set the sums to zero if
+                   ///< necessary
+  bool joins_all;  ///< with `by_blocks`: true if the sums start at zero
 };
 
 template <class T>
 __device__ bool is_from_scratch(const ExactUpdateJob<T>& job) {
+  if (job.by_blocks) return job.joins_all;
   return 2 * static_cast<std::int64_t>(job.counters->changed) > job.n;
 }
 
@@ -100,15 +104,15 @@ __host__ __device__ std::int64_t sum_words(const ExactUpdateJob<T>& job) {
   return static_cast<std::int64_t>(job.k) * (2 * job.d + (job.weights ? 2 : 0) + 1);
 }
 
-/// Largest number of clusters whose counters fit in the shared memory of a block.
+/// If there are more clusters than this, their counters do not fit in the shared memory of a block.
 inline constexpr int counted_in_shared = 8192;
 inline constexpr int order_threads = 512;
 inline constexpr int entries_per_thread = 8;
-/// Largest number of entries in a run. With few entries, runs are shortened, but to no less than a quarter of this
-/// number.
+/// Maximum number of entries in a run. If there are few entries, the runs are shorter, but have at least a quarter of
+/// this number.
 inline constexpr int run_entries = 128;
 inline constexpr int add_threads = 256;
-inline constexpr int lane_columns = 4;  ///< columns per lane: a warp adds up 128 columns at once
+inline constexpr int lane_columns = 4;  ///< number of columns per lane; a warp adds up 128 columns at once
 
 /// Counts the entries of each cluster. If the sums are computed from scratch, also sets them to zero. Launch: blocks of
 /// `order_threads` threads, a grid-stride loop over the entries. Shared memory: k counters if k is at most
@@ -121,12 +125,12 @@ __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   const std::int64_t entries = entry_count(job);
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (from_scratch && job.sums)
+  if (from_scratch && job.sums && !job.by_blocks)
     for (std::int64_t word = first; word < sum_words(job); word += stride) job.sums[word] = 0;
   if (in_shared)
     for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += static_cast<int>(blockDim.x))
       near[cluster] = 0;
-  __syncthreads();  // the counters are zero before counting starts
+  __syncthreads();  // the counters are zero before the counting starts
   for (std::int64_t index = first; index < entries; index += stride) {
     const Entry entry = entry_at(job, from_scratch, static_cast<unsigned int>(index));
     atomicAdd(in_shared ? &near[entry.cluster] : &job.sizes[entry.cluster], 1u);
@@ -137,13 +141,13 @@ __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
       if (near[cluster] > 0) atomicAdd(&job.sizes[cluster], near[cluster]);
 }
 
-/// Computes the position of each cluster's first entry in the order. Launch: one block of 1024 threads.
+/// Computes, for each cluster, the position of its first entry in the order. Launch: one block of 1024 threads.
 template <class T>
 __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
   __shared__ unsigned int warp_totals[32];
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
-  unsigned int before = 0;  // number of entries of all clusters in earlier rounds
+  unsigned int before = 0;  // number of entries of all clusters that earlier rounds have processed
   for (int first = 0; first < job.k; first += 1024) {
     const int cluster = first + thread;
     const unsigned int size = cluster < job.k ? job.sizes[cluster] : 0;
@@ -153,7 +157,7 @@ __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
       if (lane >= lanes) sum += other;
     }
     if (lane == 31) warp_totals[thread / 32] = sum;
-    __syncthreads();  // every warp has written its total
+    __syncthreads();  // every warp has written its total number
     unsigned int below = 0;
     unsigned int all = 0;
     for (int warp = 0; warp < 32; ++warp) {
@@ -162,12 +166,12 @@ __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
     }
     if (cluster < job.k) job.cursors[cluster] = before + below + sum - size;
     before += all;
-    __syncthreads();  // the totals are read before the next round overwrites them
+    __syncthreads();  // the totals have been read before the next round overwrites them
   }
 }
 
 /// Orders the entries by cluster. A block first counts its entries. Then it reserves positions by one atomic addition
-/// per cluster. Launch and shared memory: the same as for count_entries.
+/// per cluster. The launch and the shared memory are the same as for count_entries.
 template <class T>
 __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   extern __shared__ unsigned int near[];
@@ -199,7 +203,7 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
       if (index < entries)
         job.order[rank[turn] + (in_shared ? near[cluster_of[turn]] : 0)] = static_cast<unsigned int>(index);
     }
-    __syncthreads();  // the positions are read before the next round clears the counters
+    __syncthreads();  // the positions have been read before the next round clears the counters
   }
 }
 
@@ -207,7 +211,7 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
 template <class T>
 __device__ void load_columns(const ExactUpdateJob<T>& job, std::int32_t point, int first_dim, T (&row)[lane_columns]) {
   const T* from = job.points + static_cast<std::int64_t>(point) * job.d + first_dim;
-  if (job.d % lane_columns == 0) {  // rows start at a multiple of 16 bytes
+  if (job.d % lane_columns == 0) {  // each row starts at a multiple of 16 bytes
     struct alignas(16) Quad {
       T values[16 / sizeof(T)];
     };
@@ -258,9 +262,8 @@ class RunSums {
     weight_low_ += static_cast<Word>(static_cast<std::int64_t>(sign) * limbs.low);
   }
 
-  /// Adds these sums to the cluster's sums in memory and then sets them to zero. `joined`: the number of added rows
-  /// whose points joined the cluster. `left`: the number of added rows whose points left it. `empty`: the number of
-  /// added rows that stood for no point.
+  /// Adds these sums to the cluster's sums in memory and then sets them to zero. Of the added rows, `joined` belong to
+  /// points that joined the cluster, `left` belong to points that left it, and `empty` stand for no point.
   __device__ void flush(std::int32_t cluster, Word joined, Word left, Word empty) {
     Word* limbs = job_.sums + static_cast<std::int64_t>(cluster) * 2 * job_.d + first_dim_;
     const Word excess = core::RunSum::excess(empty, left);
@@ -299,13 +302,13 @@ class RunSums {
 template <class T, bool Weighted>
 __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
-  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows that are loading at the same time
+  constexpr int ahead = sizeof(T) == 4 ? 8 : 4;  // number of rows whose loads are in flight at the same time
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
   const int blocks_of_columns = (job.d + 32 * lane_columns - 1) / (32 * lane_columns);
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / 32;
-  // With few entries, shorter runs keep more warps busy.
+  // If there are few entries, shorter runs keep more warps busy.
   int run = run_entries;
   while (run > run_entries / 4 && (entries + run - 1) / run * blocks_of_columns < warps) run /= 2;
   const std::int64_t tasks = (entries + run - 1) / run * blocks_of_columns;
@@ -322,7 +325,7 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
       Entry own{0, -1, false};
       if (lane < count) own = entry_at(job, from_scratch, job.order[batch + lane]);
       const unsigned int leaving = __ballot_sync(everyone, own.leaves);
-      // One bit per lane: set if the lane's entry belongs to another cluster than the previous lane's entry.
+      // One bit per lane. It is set if the entries of the lane and of the previous lane belong to different clusters.
       const std::int32_t before = __shfl_up_sync(everyone, own.cluster, 1);
       const unsigned int starts = __ballot_sync(everyone, lane == 0 || own.cluster != before);
       for (int begin = 0; begin < count;) {
@@ -364,7 +367,7 @@ __global__ __launch_bounds__(add_threads) void add_entries(const __grid_constant
   }
 }
 
-/// Reads the exact sums of clusters.
+/// Gives access to the exact sums of clusters.
 template <class T>
 struct ExactSumsView {
   const ExactUpdateJob<T>& job;
@@ -390,7 +393,7 @@ struct ExactSumsView {
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
-  /// Returns the same result as ExactSums::presence().
+  /// Returns the presence as ExactSums::presence() defines it.
   __device__ Presence presence(int cluster) const {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
@@ -411,9 +414,10 @@ struct ExactSumsView {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
+  /// Returns the mean minus the middle of the column, accurate to a few rounding errors. The history needs this
+  /// difference.
   __device__ double mean_from_middle(int cluster, int dim) const {
-    core::Grid grid;  // to_low is the same for all columns
+    core::Grid grid;  // to_low is left out, because it is the same for all columns
     grid.to_low = job.to_low;
     return core::quotient_less(core::two_doubles(grid, limbs(cluster, dim)), weight_parts(cluster), unit_of_mean(dim),
                                job.middle[dim]);
@@ -447,7 +451,8 @@ __global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   }
 }
 
-/// Returns true if the update must read the points. The driver then makes the update instead.
+/// Returns true if the means cannot be computed without reading the points. In this case the driver updates the
+/// centroids, and the kernels do not.
 __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
   return state.empty != 0 || state.doubtful != 0;
 }
@@ -456,8 +461,8 @@ __device__ inline int bits_of(float value) { return __float_as_int(value); }
 __device__ inline long long bits_of(double value) { return __double_as_longlong(value); }
 
 /// Scales the centroids to unit length if requested. Then computes the movement of each centroid and the explained
-/// inertia of its cluster. Sums over dimensions are sequential and in ascending order, as in the driver on the host. To
-/// keep this order, every lane adds the values of all lanes one after another. Launch: one warp per cluster.
+/// inertia of its cluster. Sums over dimensions must have the same order as in the driver on the host, which is
+/// ascending. Therefore, every lane adds up the values of all lanes, one after another. Launch: one warp per cluster.
 template <class T>
 __global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
   constexpr unsigned int everyone = 0xffffffffu;
@@ -530,18 +535,18 @@ __global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
       near[0][index] = job.parts[first + index];
       near[1][index] = job.parts[job.k + first + index];
     }
-    __syncthreads();  // this share is loaded
+    __syncthreads();  // this part is loaded
     if (threadIdx.x == 0 || threadIdx.x == 32)
       for (int index = 0; index < count; ++index) total += near[threadIdx.x / 32][index];
-    __syncthreads();  // this share is read before the next one is loaded
+    __syncthreads();  // this part has been read before the next part is loaded
   }
   if (threadIdx.x == 0) job.state->shift = total;
   if (threadIdx.x == 32) job.state->explained = total;
 }
 
-/// Computes the inertia. A warp processes 32 points: it reads their rows and centroids with coalesced loads and stores
-/// the differences in shared memory. Then each lane computes the chain of one point from these differences.
-/// Launch: blocks of four warps, a grid-stride loop over the points.
+/// Computes the inertia. A warp processes 32 points. It reads the rows of the points and of their centroids with
+/// coalesced loads, and stores the differences in shared memory. Each lane then computes the chain of one point from
+/// these differences. Launch: blocks of four warps, a grid-stride loop over the points.
 template <class T>
 __global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> job, core::TotalGrid grid,
                                       SharedTotal* total) {
@@ -568,7 +573,7 @@ __global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> 
       __syncwarp();  // the differences are complete
       if (lane < count)
         for (int index = 0; index < width; ++index) distance = fma(tile[lane][index], tile[lane][index], distance);
-      __syncwarp();  // the differences are read before the next columns overwrite them
+      __syncwarp();  // the differences have been read before the next columns overwrite them
     }
     if (lane >= count) continue;
     if (job.weights)

@@ -1,4 +1,4 @@
-// Sums in double on the GPU, as textbooks compute them, and a copy of the sums in host memory for Lloyd's driver.
+// Sums in double on the GPU, added up as in a textbook. Lloyd's driver reads a copy of them in host memory.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace gradus::kmeans_detail {
 /// Pointers to the sums, for kernel arguments.
 struct DeviceSums {
   double* sums;                ///< k x d
-  double* weights;             ///< k
-  unsigned long long* counts;  ///< k
+  double* weights;             ///< k elements
+  unsigned long long* counts;  ///< k elements
 };
 
 template <class T>
@@ -55,7 +55,7 @@ class CudaSums {
   static std::int64_t elements(const Problem<T>& problem) { return problem.k() * (problem.d() + 2); }
 
   const CudaFit<T>& job_;
-  cuda::DeviceBuffer<double> memory_;  ///< sums, weights, then counts as 64-bit integers
+  cuda::DeviceBuffer<double> memory_;  ///< k x d sums, then k weights, then k counts (64-bit integers)
   cuda::PinnedBuffer<double> staged_;
   FloatSums<T> host_;
 };

@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Returns the points of each wanted cluster, without the relocated points.
+/// Returns the points of each wanted cluster, except the relocated points.
 template <class T>
 std::vector<std::vector<std::int64_t>> members_of(const Problem<T>& problem, const std::int32_t* labels,
                                                   std::span<const Relocation> relocations,
@@ -66,7 +66,8 @@ class Sums {
     }
   }
 
-  /// Returns the number of words that put() writes and take() reads. The words serve to add up the sums over the ranks.
+  /// Returns the number of words that put() writes and take() reads. The ranks exchange these words to add up their
+  /// sums.
   std::size_t words() const { return (sums_.size() + 1) * core::accumulator_limbs; }
   void put(std::span<std::uint64_t> words) {
     core::Ranks::put(sums_, words);
@@ -89,7 +90,7 @@ class Sums {
   core::ExactAccumulator weight_;
 };
 
-/// Replaces the sums that work() computes by their totals over all ranks.
+/// Calls work(), which computes sums, and replaces them by their totals over all ranks.
 void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
   std::size_t count = 0;
   for (const Sums& one : sums) count += one.words();
@@ -114,15 +115,15 @@ void add_up(core::Ranks& ranks, std::vector<Sums>& sums, const auto& work) {
 template <class T>
 void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::span<const Relocation> relocations,
                  std::span<const DoubtfulMean> wanted, MatrixView<T> centroids, int threads) {
-  // Number of rows that are read at a time (for points on a GPU: copied at a time).
+  // Number of rows that are read at a time. If the points are on a GPU, the rows are copied to host memory.
   constexpr std::size_t most_rows = 65536;
   core::Ranks& ranks = problem.ranks();
   const std::vector<std::vector<std::int64_t>> members =
       ranks.agree([&] { return members_of(problem, labels, relocations, wanted); });
   const std::vector<Piece> pieces = pieces_of(wanted);
   for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
-    // Selects the next pieces, and the points of the pieces' clusters. With several ranks, the number of points must
-    // not limit the selection, because all ranks must select the same pieces.
+    // Selects the next pieces, and the points of the pieces' clusters. With several ranks, the selection must not
+    // depend on the number of this rank's points, because all ranks must select the same pieces.
     std::vector<Sums> sums;
     std::vector<std::int64_t> points;
     std::vector<std::size_t> first_point;

@@ -13,20 +13,20 @@
 
 namespace gradus::kmeans_detail {
 
-/// The result of presence(): shows whether a cluster has a point of positive weight.
+/// The result of presence(): whether a cluster has a point of positive weight.
 enum class Presence : std::uint8_t { none, some, unknown };
 
-/// Returns the number of high limbs per cluster for d columns, which is also the number of low limbs. This number is d,
-/// except that three columns have four limbs, so that the limbs of a row fill one vector.
+/// Returns the number of high limbs per cluster for d columns, which is also the number of low limbs. The number is d,
+/// but three columns have four limbs, so that the limbs of a row fill one vector.
 constexpr std::int64_t limb_columns(std::int64_t d) { return d == 3 ? 4 : d; }
 
-/// Holds, for each cluster, 2 limb_columns(d) limbs of coordinates (first all high limbs, then all low limbs), two
-/// limbs of the weight, and the count. A limb is a wrapping sum of raw bit patterns. Every pattern includes the bits of
-/// the magic number, which are subtracted once, when the sum is read.
+/// For each cluster, holds 2 limb_columns(d) limbs of coordinates (all high limbs, then all low limbs), two limbs of
+/// the weight, and the count. A limb is a wrapping sum of raw bit patterns. Every pattern includes the bits of the
+/// magic number. These bits are subtracted once, when the sum is read.
 template <class T>
 class ExactSums {
  public:
-  /// `extra` is the number of additional words after the sums in words().
+  /// `extra` is the number of additional words in words(). They follow the sums.
   explicit ExactSums(const Problem<T>& problem, std::int64_t extra = 0)
       : problem_(&problem), words_(count_words(problem) + extra),
         limbs_(words_.data(), 2 * problem.k() * limb_columns(problem.d())),
@@ -59,7 +59,7 @@ class ExactSums {
 
   std::int64_t count(std::int64_t cluster) const { return counts_[cluster]; }
 
-  /// Returns the unscaled weight, with one rounding error. The history needs it.
+  /// Returns the unscaled weight for the history, with one rounding error.
   double weight(std::int64_t cluster) const {
     if (weights_.size() == 0) return static_cast<double>(counts_[cluster]);
     const Statistics& statistics = problem_->statistics;
@@ -82,8 +82,8 @@ class ExactSums {
     core::Int128 weight = total_weight(cluster);
     for (const RemovedPoint<T>& point : without)
       weight -= weights_.size() > 0 ? statistics.weight.total(statistics.weight.split(point.scaled_weight)) : 1;
-    // Process a block of columns at a time. `open` receives the columns for which vectors of doubles do not determine
-    // the mean.
+    // Processes a block of columns at a time. `open` receives the columns whose means need more precision than vectors
+    // of doubles have.
     constexpr std::int64_t at_once = 256;
     std::int32_t open[at_once + 16];
     for (std::int64_t first = 0; first < d; first += at_once) {
@@ -101,8 +101,8 @@ class ExactSums {
     }
   }
 
-  /// Computes the difference between the mean and the middle of each column, with a few rounding errors. The history
-  /// needs it. The weight of the cluster must be positive.
+  /// Computes the difference between the mean and the middle of each column for the history, with a few rounding
+  /// errors. The weight of the cluster must be positive.
   void mean_from_middle(std::int64_t cluster, double* out) const {
     const Statistics& statistics = problem_->statistics;
     if (weights_.size() == 0 &&
@@ -134,12 +134,12 @@ class ExactSums {
     std::copy_n(words + weights_.size(), counts_.size(), counts_.data());
   }
 
-  /// Returns all words: limbs, weights, counts, and the additional words. To add two objects, a caller adds the words
-  /// of one object to the words of the other one, word by word.
+  /// Returns all words: limbs, weights, counts, and the additional words. To add up two objects, add the words of one
+  /// object to the words of the other object, word by word.
   std::span<std::uint64_t> words() {
     return {reinterpret_cast<std::uint64_t*>(words_.data()), static_cast<std::size_t>(words_.size())};
   }
-  /// Copies the words of other sums of the same problem, except the additional words.
+  /// Copies the words of another object for the same problem, except the additional words.
   void copy(const ExactSums& other) { std::copy_n(other.words_.data(), count_words(*problem_), words_.data()); }
 
   static std::uint64_t bytes(const Shape& shape) {
@@ -156,9 +156,9 @@ class ExactSums {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(addend));
   }
 
-  // Processes the columns [first, first + columns). If vectors of doubles determine the mean of a column, writes it to
-  // `out`. Otherwise stores the column in `open`, because integers must compute its mean. Returns the number of columns
-  // in `open`.
+  // Processes the columns [first, first + columns). If doubles are precise enough for the mean of a column, writes the
+  // mean to `out`. Otherwise stores the column in `open`, because its mean must be computed with integers. Returns the
+  // number of columns in `open`.
   std::int64_t find_open(std::int64_t cluster, std::int64_t first, std::int64_t columns, T* out, bool all,
                          std::int32_t* open) const {
     if (!all && weights_.size() == 0 && counts_[cluster] > 0) {

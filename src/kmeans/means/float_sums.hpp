@@ -23,13 +23,13 @@ void add_point(const Problem<T>& problem, std::int64_t point, std::int64_t clust
   ++counts[cluster];
 }
 
-/// The arrays are public on purpose, because the variants write them in different ways.
+/// The arrays are public, because each variant writes them in a different way.
 template <class T>
 struct FloatSums {
   const Problem<T>* problem;
   Buffer<double> sums;          ///< k x d
-  Buffer<double> weights;       ///< k
-  Buffer<std::int64_t> counts;  ///< k
+  Buffer<double> weights;       ///< k elements
+  Buffer<std::int64_t> counts;  ///< k elements
 
   explicit FloatSums(const Problem<T>& the_problem)
       : problem(&the_problem), sums(problem->k() * problem->d()), weights(problem->k()), counts(problem->k()) {
@@ -82,7 +82,7 @@ struct FloatSums {
   }
 };
 
-// Memory estimates for the table rows of variants with these sums.
+// The memory estimates of variants with these sums.
 
 inline core::Memory one_float_sum(const Shape& shape, int) { return {.host = FloatSums<double>::bytes(shape)}; }
 

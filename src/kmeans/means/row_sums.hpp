@@ -1,5 +1,5 @@
-// Draws rows with a probability proportional to an integer per row. Prefix sums of integers do not depend on the order
-// of additions, so the drawn row does not depend on the number of threads.
+// Draws rows. Each row has an integer, and its probability is proportional to this integer. Prefix sums of integers do
+// not depend on the order of additions, so the drawn row does not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,16 @@
 
 namespace gradus::kmeans_detail {
 
-/// Converts non-negative values to integers: round(value * 2^shift). The shift keeps sums over `rows` values below
-/// 2^62.
+/// Converts non-negative values to integers: round(value * 2^shift). The shift is chosen so that sums over `rows`
+/// values stay below 2^62.
 class Quantizer {
  public:
   Quantizer() = default;
   Quantizer(double largest, std::int64_t rows) : scale_(core::Grid(core::exponent_above(largest), rows).to_high) {}
   GRADUS_HOST_DEVICE std::uint64_t operator()(double value) const { return raw(value) - raw_zero; }
 
-  /// Returns the integer plus raw_zero. When many such numbers are added up by vectors, all their raw_zeros are
-  /// subtracted in one step afterwards.
+  /// Returns the integer plus raw_zero. Code with vectors adds up many such numbers and then subtracts all their
+  /// raw_zeros in one step.
   GRADUS_HOST_DEVICE std::uint64_t raw(double value) const {
 #ifdef __CUDA_ARCH__
     return static_cast<std::uint64_t>(__double_as_longlong(value * scale_ + core::integer_magic));
@@ -41,28 +41,28 @@ class Quantizer {
 /// range. Without these two measures, all integers would be zero.
 inline constexpr double tiny_weight = 0x1p-939;
 
-/// Returns a power of two. Weights of at most `largest`, multiplied by it, are below 1. (Extremely small weights stay
+/// Returns a power of two that scales weights of at most `largest` to numbers below 1. (Extremely small weights stay
 /// far below 1, because a double cannot hold the power that would scale them near 1.)
 inline double weight_unit(double largest) {
   return std::ldexp(1.0,
                     largest <= tiny_weight ? -core::exponent_above(largest, -1020) : -core::exponent_above(largest));
 }
 
-/// Returns a quantizer for sums of `rows` weights. The weights are in units of weight_unit(largest), and none exceeds
+/// Returns a quantizer for sums of `rows` weights. The weights are in units of weight_unit(largest) and at most
 /// `largest`.
 inline Quantizer weight_quantizer(double largest, std::int64_t rows) {
   return {largest <= tiny_weight ? 2 * largest * weight_unit(largest) : 1.0, rows};
 }
 
-/// Returns the index of the random number for a row in a round of k-means||. These indices are at least 2^48. The
-/// indices of other draws count up from 0, so no index is used twice.
+/// Returns the index of the random number for a row in a round of k-means||. These indices are at least 2^48. All other
+/// draws have indices that count up from 0, so no index is used twice.
 constexpr std::uint64_t draw_index(int round, std::int64_t row) {
   return (static_cast<std::uint64_t>(round) + 1) << 48 | static_cast<std::uint64_t>(row);
 }
 
-/// Returns true if the 64 random `bits` select a row for a sample of about `wanted` rows. Each row is drawn
-/// independently, with probability min(1, wanted * integer / total). Both wanted * integer and total * 2^64 must be
-/// below 2^126.
+/// Returns true if the 64 random bits in `bits` select a row for a sample of about `wanted` rows. The probability is
+/// min(1, wanted * integer / total), and the rows are drawn independently. Both wanted * integer and total * 2^64 must
+/// be below 2^126.
 GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t integer, std::uint64_t total,
                                            std::uint64_t bits) {
   const core::UInt128 odds = static_cast<core::UInt128>(wanted) * integer;
@@ -70,8 +70,8 @@ GRADUS_HOST_DEVICE constexpr bool is_drawn(std::uint64_t wanted, std::uint64_t i
   return odds >= total || static_cast<core::UInt128>(bits) * total < odds << 64;
 }
 
-/// Sums of one integer per row: a sum for each block of 256 rows, and a sum for each group of 256 blocks. The caller
-/// supplies the integers of the rows.
+/// Sums of the rows' integers: one sum for each block of 256 rows, and one sum for each group of 256 blocks. The caller
+/// supplies the integers.
 class RowSums {
  public:
   static constexpr std::int64_t block_rows = 256;
@@ -82,7 +82,7 @@ class RowSums {
 
   std::uint64_t& block_of(std::int64_t row) { return blocks_[static_cast<std::size_t>(row / block_rows)]; }
 
-  /// Recomputes the sums of the groups and the total. Call it after writing sums of blocks.
+  /// Computes the sums of the groups and the total from the sums of the blocks.
   void refresh() {
     std::fill(groups_.begin(), groups_.end(), 0);
     for (std::size_t block = 0; block < blocks_.size(); ++block) groups_[block / group_blocks] += blocks_[block];
@@ -100,7 +100,7 @@ class RowSums {
 
   std::uint64_t total() const { return total_; }
 
-  /// Returns the row at which the prefix sum first exceeds `target`, which must be less than total().
+  /// Returns the row at which the prefix sum first exceeds `target`. `target` must be less than total().
   template <class IntegerOfRow>
   std::int64_t row_at(std::uint64_t target, const IntegerOfRow& integer) const {
     std::size_t group = 0;

@@ -10,7 +10,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Computes the place of each point along the curve. Launch shape: one thread per point.
+// Computes each point's place along the curve. Launch shape: one thread per point.
 template <class T, int Columns>
 __global__ void place_points(const T* points, std::int64_t n, const UnitCube<T> cube, unsigned int* places,
                              unsigned int* rows) {

@@ -12,8 +12,9 @@ template <int Columns>
 constexpr int curve_bits = 32 / Columns;
 
 /// Returns the place of a grid cell along the curve. Each coordinate has `curve_bits` bits. Cells at consecutive places
-/// are adjacent. Source: J. Skilling, "Programming the Hilbert curve" (2004). From the coarsest bit to the finest, each
-/// bit of the coordinates rotates and mirrors their finer bits. A Gray code of the result gives the place.
+/// are adjacent. Source: J. Skilling, "Programming the Hilbert curve" (2004). Each bit of the coordinates, from the
+/// coarsest to the finest, rotates and mirrors their finer bits. The place is then computed from the result by a Gray
+/// code.
 template <int Columns>
 GRADUS_HOST_DEVICE std::uint32_t place_on_curve(std::uint32_t (&cell)[Columns]) {
   constexpr int bits = curve_bits<Columns>;

@@ -1,5 +1,5 @@
-// The float filter of the fit that stays on the GPU: rows, scaled coordinates, scores and labels. If the filter leaves
-// the label of a point undecided, canonical distances decide it. cuda_small_dim.cu derives the error bound of a score.
+// The float filter for the fit that stays on the GPU: rows, scaled coordinates, scores and labels. If the filter cannot
+// decide the label of a point, the canonical distances decide. cuda_small_dim.cu derives the error bound of a score.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,15 +8,15 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the number of columns, as a compile-time constant if the kernel is compiled for exactly that number.
+/// Returns the number of columns. It is a compile-time constant if the kernel is compiled for exactly this number.
 template <class T, int Columns, bool Exact>
 __device__ int columns_of(const SmallDimJob<T>& job) {
   if constexpr (Exact) return Columns;
   else return job.d;
 }
 
-/// The layout of rows that consist of 16-byte units (quads). In shared memory, the quads of a stage are permuted. Thus
-/// eight lanes that read the same quad of eight rows access different banks.
+/// The layout of rows that consist of 16-byte units (quads). In shared memory, the quads of a stage are permuted. So if
+/// eight lanes read the same quad of eight different rows, they access different banks.
 template <class T, int Columns>
 struct RowQuads {
   static constexpr int bytes = Columns * static_cast<int>(sizeof(T));

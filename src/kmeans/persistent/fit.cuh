@@ -1,8 +1,8 @@
-// Host code of the exact variants for few columns that run the whole fit in one kernel. Allocates GPU memory, chooses
-// blocks and threads, launches the kernel, and copies the results back for Lloyd's driver.
+// Host code of the exact GPU variants for few columns. They run the whole fit in one kernel. Allocates GPU memory,
+// chooses blocks and threads, launches the kernel, and copies the results back for Lloyd's driver.
 //
-// The kernel is in kernel.cuh, with filter.cuh and sums.cuh. The kernels that run after it are in results.cuh, and the
-// data that all kernels share are in job.cuh.
+// The kernel is in kernel.cuh, which uses filter.cuh and sums.cuh. The kernels that run after it are in results.cuh,
+// and the data that all kernels share are in job.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,12 +13,12 @@
 
 namespace gradus::kmeans_detail {
 
-/// The kernel for a walk over the points (kernel.cuh), and its launch parameters.
+/// A kernel for one kind of walk over the points (kernel.cuh), and its launch parameters.
 template <class T>
 struct WalkKernel {
   const void* function = nullptr;
   int points_per_thread = 1;
-  int threads = 256;  ///< per block, unless the caller chooses another number
+  int threads = 256;  ///< threads per block, if the caller does not choose a number
   int (*work_bytes)(const SmallDimJob<T>& job, int warps) = nullptr;
   std::size_t (*shared_bytes)(const SmallDimJob<T>& job, int copies, int work_bytes) = nullptr;
 };
@@ -29,8 +29,8 @@ WalkKernel<T> walk_kernel() {
           Shared<T, Walk::columns>::bytes};
 }
 
-/// The engine that runs the kernel of a walk. In a single process, lloyd() uses the engine directly. With several
-/// ranks, the engine makes this rank's passes (RankPasses).
+/// The engine that runs a kernel for one kind of walk. In a single process, lloyd() uses the engine directly. With
+/// several ranks, the engine makes the passes of this rank (RankPasses).
 template <class T>
 class PersistentEngine final : public RankPasses<T> {
  public:
@@ -55,14 +55,14 @@ class PersistentEngine final : public RankPasses<T> {
     device_.past_centroids = past_centroids_.data();
     device_.parts = parts_.data();
     device_.outcome = outcome_.data();
-    labels_.fill_bytes(0xff, job.stream());  // marks all points as having no cluster yet
+    labels_.fill_bytes(0xff, job.stream());  // marks all points as not having a cluster yet
     device_sums_.clear(job.stream());
   }
 
-  /// Returns the kernel arguments, so that a variant can add further arguments.
+  /// Returns the kernel arguments. A variant may add further arguments to them.
   SmallDimJob<T>& device() { return device_; }
 
-  /// Chooses the number of threads and blocks and the size of the shared memory. If a block does not fit on a
+  /// Chooses the number of threads and blocks and the size of the shared memory. As long as a block does not fit on a
   /// multiprocessor, halves the number of threads per block. The result of the fit does not depend on these numbers.
   void use(const WalkKernel<T>& kernel, const Execution& execution, std::string_view variant) {
     const std::int64_t n = job_.problem().n();
@@ -77,8 +77,7 @@ class PersistentEngine final : public RankPasses<T> {
     threads_ = block_threads(execution, kernel_.threads);
     while (threads_ > 32 && (threads_ > attributes.maxThreadsPerBlock || needed(1) > most))
       threads_ = std::max(32, threads_ / 64 * 32);
-    // Uses as many copies of the sums as possible. Their memory must not reduce the number of resident blocks per
-    // multiprocessor.
+    // Uses as many copies of the sums as possible without reducing the number of resident blocks per multiprocessor.
     device_.copies = 1;
     const int resident = resident_blocks(needed(1));
     if (resident < 1) throw UnsupportedError(std::string(variant) + ": a block does not fit this GPU");
@@ -105,8 +104,8 @@ class PersistentEngine final : public RankPasses<T> {
       centroids_.copy_to_host(centroids.data(), centroids_.size(), stream);
       stream.wait();
     }
-    // The batches grow until the host polls about every ten milliseconds, to report progress and respond to stop
-    // requests.
+    // The number of iterations per batch doubles until a batch takes about ten milliseconds. After each batch, the host
+    // reports progress and responds to stop requests.
     if (core::seconds_since(start) < 0.01) batch_ = static_cast<int>(std::min<std::int64_t>(2 * batch_, past_steps_));
     const LoopOutcome& outcome = host_outcome_[0];
     records_.copy_to_host(host_records_.data(), outcome.steps, stream);
@@ -204,12 +203,12 @@ class PersistentEngine final : public RankPasses<T> {
       device_.on_grid[dim] = statistics.is_on_grid(dim);
       const double middle = static_cast<double>(device_.middle[dim]);
       half = std::max({half, statistics.highest[column] - middle, middle - statistics.lowest[column]});
-      // If rows have unit length, a centroid may be outside the points' range, but its magnitude is at most 1.
+      // If rows have unit length, a centroid may be outside the range of the points, but its magnitude is at most 1.
       if (problem.metric == Metric::cosine) half = std::max(half, 1 + std::abs(middle));
     }
     // The error bound does not cover scales near the smallest normal number of T, nor squares that underflow in the
-    // canonical chain. So the exponent has a lower limit. With data below this limit, the filter is coarser, and more
-    // points need the canonical chain.
+    // canonical chain. Therefore, the exponent has a lower limit. If the data need a smaller exponent, the filter is
+    // coarser, and more points need the canonical chain.
     constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
     device_.scale = static_cast<T>(std::ldexp(1.0, -std::max(core::exponent_above(half), least_exponent)));
     device_.bound = filter_bound(device_.d);

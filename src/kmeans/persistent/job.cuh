@@ -18,28 +18,29 @@ struct Record {
 
 struct LoopOutcome {
   int steps;
-  bool pass_only;  ///< true if no update followed the last pass, because the driver makes the update
+  bool pass_only;  ///< true if the last pass had no update, because the driver makes it
   bool same_centroids;
   Word changed;    ///< number of labels changed in the last pass
-  Word rechecked;  ///< number of points rechecked in all passes
+  Word rechecked;  ///< number of points rechecked in all passes together
   Word start_nanoseconds;
 };
 
 /// The labels of a tile.
 struct TileState {
-  unsigned short label;  ///< the label of all points, or mixed_tile or new_tile
-  unsigned short hint;   ///< the cluster of a point in the middle of the tile
+  unsigned short label;  ///< the common label of all points, or mixed_tile or new_tile
+  unsigned short hint;   ///< the cluster of a point near the middle of the tile
 };
 constexpr unsigned short mixed_tile = 0xffff;  ///< the points have different labels
 constexpr unsigned short new_tile = 0xfffe;    ///< no point has a label yet
 
-/// Tiles of `points` points each. The points are ordered such that neighbours in memory are neighbours in space. The
-/// pointers are null except in cuda_ordered.
+/// Tiles of `points` points each. The points are ordered so that points close to each other in memory are close to each
+/// other in space. The pointers are null except in cuda_ordered.
 struct Tiles {
   int points;
   unsigned int count;
-  const float* boxes;  ///< per tile: the centre of its box, then the half widths
-  const Word* sums;    ///< the contribution of a whole tile to a cluster's sums, without the count
+  const float* boxes;  ///< for each tile: the centre of its box, then half of each width
+  const Word* sums;    ///< for each tile: the words that it adds to the sums of a cluster that contains the whole tile,
+                       ///< without the count
   TileState* states;
   const unsigned int* order;  ///< the original index of each point
 };
@@ -55,14 +56,15 @@ struct SmallDimJob {
   bool wide_labels;
   T* centroids;       ///< k x d
   Word* sums;         ///< as in ExactSums: k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
-  Word* differences;  ///< three sets; each holds changes of the sums, then the number of changed labels
+  Word* differences;  ///< three sets; each has the changes of the sums, and then the number of changed labels
   Record* records;
   Word* past_sums;    ///< one set of sums per step
   T* past_centroids;  ///< k x d centroids before the first step and after each step
-  double* parts;  ///< per step, 2 k numbers: the movement of each centroid, then the explained inertia of each cluster
+  double* parts;      ///< for each step, 2 k numbers: the movement of each centroid, then the explained inertia of each
+                      ///< cluster
   LoopOutcome* outcome;
-  T middle[cuda_small_dim_columns];  ///< per column
-  T scale;                           ///< scale of the filter's coordinates, a power of two
+  T middle[cuda_small_dim_columns];  ///< for each column: the origin of the filter's coordinates
+  T scale;                           ///< scale of the filter's coordinates; a power of two
   float bound;
   core::Grid columns[cuda_small_dim_columns];
   bool on_grid[cuda_small_dim_columns];  ///< Statistics::is_on_grid
@@ -70,9 +72,8 @@ struct SmallDimJob {
   bool weights_on_grid;
   double weight_scale;                 ///< see Statistics
   double coordinate_scale;             ///< see Statistics
-  double low[cuda_small_dim_columns];  ///< (lowest + highest) / 2 per column; the history's inertia is computed
-                                       ///< relative to it
-  int iterations;                      ///< maximum number of iterations; 0: one pass without an update
+  double low[cuda_small_dim_columns];  ///< (lowest + highest) / 2 per column; the history's inertia is relative to it
+  int iterations;                      ///< maximum number of iterations; 0 means one pass without an update
   double shift_limit;
   std::int64_t changed_limit;
   bool relocates;
@@ -93,11 +94,11 @@ constexpr int entry_floats = (Columns + 1 + 3) / 4 * 4;
 
 template <class T, int Columns>
 struct Shared {
-  float* filter;        ///< one entry per cluster
+  float* filter;        ///< the filter's floats of all clusters
   unsigned char* work;  ///< scratch memory of the walk
   double* parts;        ///< k numbers, for sums over the clusters in ascending order
   Word* sums;           ///< the current sums of all clusters
-  unsigned int* moved;  ///< copies of the block's differences in this pass: lower halves, then upper halves
+  unsigned int* moved;  ///< copies of the block's changes of the sums in this pass: lower halves, then upper halves
   T* centroids;
   T* next;
 

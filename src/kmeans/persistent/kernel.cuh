@@ -54,8 +54,8 @@ __device__ inline double ordered_sum(const double* parts, int count) {
   return total;
 }
 
-/// Returns the sum of the squared movements, added in the driver's order: over dimensions, then over clusters. All
-/// threads get the sum.
+/// Returns the sum of the squared movements to all threads. Adds over dimensions first and then over clusters, like the
+/// driver.
 template <class T, int Columns>
 __device__ double shift_of(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
   __shared__ double total;
@@ -76,8 +76,8 @@ __device__ inline Word nanoseconds() {
   return now;
 }
 
-/// One block of the kernel. Each step of an iteration is a function, and the functions are in the order of the steps.
-/// All threads of the block must call each function together.
+/// One block of the kernel. The functions are the steps of an iteration, in this order. All threads of the block must
+/// call each function together.
 template <class T, class Walk>
 class FitBlock {
  public:
@@ -101,7 +101,7 @@ class FitBlock {
     __syncthreads();  // the filter is stored
   }
 
-  /// Labels the block's points and adds the changes of the sums to the step's differences in global memory.
+  /// Labels the block's points, and adds the resulting changes of the sums to the step's differences in global memory.
   __device__ __forceinline__ void assign(int step) {
     const Tally tally = Walk::assign(job_, shared_);
     add_counts(&tally_.changed, tally.changed);
@@ -110,8 +110,8 @@ class FitBlock {
     Word* const difference = differences_of(step);
     if (tally_.changed > 0) add_moved(difference);
     if (is_first()) {
-      // Clears the set of differences that the next iteration will use. All blocks have read this set before the last
-      // barrier.
+      // Clears the set of differences that the next iteration will use. All blocks have read this set before they
+      // reached the last barrier.
       Word* const later = differences_of(step + 1);
       for (int word = thread(); word <= words_; word += threads()) later[word] = 0;
     }
@@ -131,7 +131,8 @@ class FitBlock {
     return changed;
   }
 
-  /// Returns true if the driver must do the update: if the job is a single pass, or if a cluster is or may be empty.
+  /// Returns true if the driver must make the update, because the job is a single pass, or because a cluster is (or may
+  /// be) empty.
   __device__ __forceinline__ bool needs_driver() const {
     bool found = job_.iterations == 0;
     for (int cluster = thread(); cluster < job_.k; cluster += threads()) {
@@ -141,7 +142,7 @@ class FitBlock {
     return __syncthreads_or(found) != 0;
   }
 
-  /// Computes the next centroids. Returns true if the rounding of at least one centroid is not certain to be correct.
+  /// Computes the next centroids. Returns true if at least one centroid may be rounded incorrectly.
   __device__ __forceinline__ bool make_means(int step) {
     bool doubtful = false;
     for (int index = thread(); index < area_; index += threads()) {
@@ -156,7 +157,7 @@ class FitBlock {
     if (is_first())
       for (int word = thread(); word < words_; word += threads())
         job_.past_sums[std::int64_t{step} * words_ + word] = shared_.sums[word];
-    return __syncthreads_or(doubtful) != 0;  // this reduction is also a barrier, after which the rows are complete
+    return __syncthreads_or(doubtful) != 0;  // __syncthreads_or() is also a barrier; after it, the rows are complete
   }
 
   __device__ __forceinline__ void scale_means() {
@@ -167,7 +168,7 @@ class FitBlock {
     __syncthreads();  // the rows have unit length
   }
 
-  /// Replaces the centroids by the next ones. Returns true if no centroid changed.
+  /// Replaces the current centroids by the next ones. Returns true if no centroid has changed.
   __device__ __forceinline__ bool replace_centroids(int step) {
     bool equal = true;
     for (int index = thread(); index < area_; index += threads()) {
@@ -175,7 +176,7 @@ class FitBlock {
       shared_.centroids[index] = shared_.next[index];
       if (is_first()) job_.past_centroids[(std::int64_t{step} + 1) * area_ + index] = shared_.next[index];
     }
-    // This reduction is also a barrier, after which the centroids are complete.
+    // __syncthreads_and() is also a barrier. After it, the centroids are complete.
     const bool same = __syncthreads_and(equal) != 0;
     build_filter<T, Columns>(job_, shared_);
     return same;
@@ -187,7 +188,7 @@ class FitBlock {
     if (is_first() && thread() == 0) job_.records[step] = {0, static_cast<std::int64_t>(changed), 0, nanoseconds()};
   }
 
-  /// Writes the results to global memory. Every block adds its number of rechecked points to the outcome.
+  /// Writes the results to global memory. Every block adds the number of its rechecked points to the outcome.
   __device__ __forceinline__ void finish(int steps, bool pass_only, bool same, Word changed) {
     __syncthreads();  // the centroids are complete
     if (thread() == 0 && rechecked_ > 0) atomicAdd(&job_.outcome->rechecked, rechecked_);
@@ -210,7 +211,7 @@ class FitBlock {
 
   __device__ Word* differences_of(int step) const { return job_.differences + step % 3 * (words_ + 1); }
 
-  /// Adds the changes that the block has recorded to the differences, and clears the record.
+  /// Adds the block's recorded changes to the differences, and clears the record.
   __device__ __forceinline__ void add_moved(Word* difference) {
     // Each block starts at a different word, to avoid contention.
     const int first_word = static_cast<int>(std::int64_t{words_} * blockIdx.x / gridDim.x);
@@ -236,10 +237,11 @@ class FitBlock {
   Tally& tally_;
   const int words_;
   const int area_;
-  Word rechecked_ = 0;  ///< number of the block's rechecked points in all passes; counted in the first thread only
+  Word rechecked_ = 0;  ///< number of points of the block that were rechecked, in all passes; only in the first thread
 };
 
-// Launch shape: cooperative, with as many blocks as the GPU can run at once, or fewer if there are few points.
+// Launch shape: cooperative. The number of blocks is the number that the GPU can run at once, or less if there are few
+// points.
 template <class T, class Walk>
 __global__ void __maxnreg__(Walk::registers) fit_on_gpu(const __grid_constant__ SmallDimJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];

@@ -1,9 +1,9 @@
 // Kernels that run after the persistent kernel. They compute the statistics of the fit's steps, the labels in the
 // caller's order and type, and the inertia.
 //
-// Computing the inertia and the squared movement of an iteration would delay the next iteration. So the persistent
-// kernel only stores the sums and centroids of all iterations. Afterwards, another kernel computes these statistics,
-// with one block per iteration.
+// If the persistent kernel computed the inertia and the squared movement of an iteration, the next iteration would be
+// delayed. Therefore, it only stores the sums and centroids of all iterations. Afterwards, another kernel computes the
+// statistics, with one block per iteration.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Limits of cuda_small_dim, for the table of variants.
+// The limits of cuda_small_dim, and its memory.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@ namespace gradus::kmeans_detail {
 inline constexpr int cuda_small_dim_columns = 16;  ///< maximum number of columns
 inline constexpr int cuda_narrow_clusters = 254;   ///< largest number of clusters whose labels fit in a byte
 
-/// Returns the shared memory in bytes that a block of two warps needs in the kernel for any number of columns.
+/// Returns the shared memory, in bytes, for a block of two warps. The number is for the kernel that supports any number
+/// of columns.
 constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
-  // The stages of two warps, for the longest rows.
+  // The stages of two warps, if rows have the maximum length.
   constexpr std::uint64_t stages = std::uint64_t{2} * 2 * 128 * (4 * 8 + 2);
   constexpr std::uint64_t queues = std::uint64_t{2} * 160 * 4;
   const auto k = static_cast<std::uint64_t>(shape.clusters);
@@ -23,11 +24,13 @@ constexpr std::uint64_t cuda_small_dim_shared(const Shape& shape) {
          queues;
 }
 
-/// Limits of the history between two polls by the host: number of iterations, and bytes.
+/// Limits of the history between two polls by the host. The first limit is a number of iterations, the second a number
+/// of bytes.
 inline constexpr std::int64_t cuda_history_limit = 4096;
 inline constexpr std::uint64_t cuda_history_bytes = std::uint64_t{64} << 20;
 
-/// Returns the GPU memory in bytes in addition to points and weights: labels, four copies of the sums, and the history.
+/// Returns the GPU memory, in bytes, that is needed in addition to points and weights: for labels, four copies of the
+/// sums, and the history.
 constexpr std::uint64_t cuda_small_dim_bytes(const Shape& shape) {
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);

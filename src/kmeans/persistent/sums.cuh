@@ -1,5 +1,5 @@
 // Exact sums (core/exact_sum.hpp) in the fit that stays on the GPU. A block records the changes of the sums in shared
-// memory, in several copies. Each word is a pair of 32-bit halves.
+// memory. There are several copies of this record. Each word is stored as two 32-bit halves.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,8 +8,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Adds to a word of the recorded changes, in the copy `copy` of this lane. The thread whose addition overflows the
-/// lower half adds the carry to the upper half. The number of carries does not depend on the order.
+/// Adds to a word of the recorded changes. `copy` is the copy of this lane. If the addition of a thread overflows the
+/// lower half, this thread adds the carry to the upper half. The number of carries does not depend on the order.
 template <class T>
 __device__ void add_to_word(const SmallDimJob<T>& job, unsigned int* moved, int copy, int word, Word addend) {
   unsigned int* const half = moved + word * job.copies + copy;
@@ -32,8 +32,8 @@ __device__ double scaled_weight(const SmallDimJob<T>& job, std::int64_t point) {
   return job.weights ? static_cast<double>(job.weights[point]) * job.weight_scale : 1.0;
 }
 
-/// Adds a point to the sums of cluster `now`. If the point was in a cluster `before`, subtracts it from the sums of
-/// that cluster. `copy` is the copy that this lane uses.
+/// Adds a point to the sums of cluster `now`. If the point had a cluster `before`, subtracts the point from the sums of
+/// that cluster. `copy` is the copy of the record that this lane uses.
 template <class T, int Columns, bool Exact>
 __device__ void move_in_sums(const SmallDimJob<T>& job, unsigned int* moved, int copy, int before, int now,
                              const T (&row)[Columns], double weight) {
@@ -65,7 +65,7 @@ __device__ inline std::int64_t plain(Word raw, Word count) {
   return static_cast<std::int64_t>(raw - count * static_cast<Word>(core::integer_magic_bits));
 }
 
-/// The sums of a job, read cluster by cluster as in the update.
+/// Gives access to the sums of a job, one cluster after another, as the update reads them.
 template <class T>
 struct JobSums {
   const SmallDimJob<T>& job;
@@ -90,7 +90,7 @@ struct JobSums {
   __device__ std::int64_t weight_slack(int cluster) const {
     return !job.weights || job.weights_on_grid ? 0 : static_cast<std::int64_t>(count(cluster));
   }
-  /// Returns the same result as ExactSums::presence().
+  /// Returns the presence as ExactSums::presence() defines it.
   __device__ Presence presence(int cluster) const {
     if (count(cluster) == 0) return Presence::none;
     return total_weight(cluster) > weight_slack(cluster) ? Presence::some : Presence::unknown;
@@ -106,7 +106,8 @@ struct JobSums {
     return core::certified_quotient<T>(total(cluster, dim), slack, total_weight(cluster), weight_slack(cluster),
                                        unit_of_mean(dim));
   }
-  /// Returns the mean minus the middle of the column. The history needs it. Its error is a few rounding errors.
+  /// Returns the mean minus the middle of the column, accurate to a few rounding errors. The history needs this
+  /// difference.
   __device__ double mean_from_middle(int cluster, int dim) const {
     return core::quotient_less(core::two_doubles(job.columns[dim], limbs(cluster, dim)), weight_parts(cluster),
                                unit_of_mean(dim), job.low[dim]);

@@ -1,8 +1,8 @@
 // Points on a GPU: variance, scaling to unit length, and copies. cuda_cover.cu chooses initial centroids, and
 // cuda_distances.cu computes distances.
 //
-// Almost all kernels are bound by one read of the points. Blocks may finish in any order, because the sums are sums of
-// integers, and minima and maxima are exact.
+// Almost all kernels take about as long as it takes to read the points once. Blocks may finish in any order, because
+// sums of integers, minima and maxima do not depend on the order.
 #include "kmeans/points/cuda_points.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Sums the columns. `too_small` receives the number of values that the limbs do not hold.
+/// Sums the columns. Sets `too_small` to the number of values that the limbs cannot hold.
 template <class T>
 __global__ void sum_columns(const DeviceRows<T> rows, const core::TotalGrid* grids, TotalWords* sums, Word* too_small) {
   core::TotalLimbs limbs;
@@ -94,17 +94,18 @@ cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job) 
 
 template <class T>
 GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
-                        std::uint64_t extra_bytes, const core::RankRows& rank_rows)
+                        const GpuNeeds& needs, const core::RankRows& rank_rows)
     : PointSource<T>(points, weights, cpu::thread_count(execution), execution.stop, rank_rows),
       gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), job_(execution::start_gpu_job(execution)),
       weights_(weights) {
   const bool uploads = points.place().is_host();
   const bool uploads_weights = !weights.empty() && weights.place().is_host();
-  std::uint64_t bytes = extra_bytes;
-  if (uploads) bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T) + 16;
-  if (uploads_weights) bytes += static_cast<std::uint64_t>(weights.size()) * sizeof(T);
-  cuda::require_free_memory(bytes);
-  if (uploads) {
+  const std::uint64_t area = static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
+  plan_ = plan_of(uploads ? area + 16 : 0, uploads_weights ? static_cast<std::uint64_t>(weights.size()) * sizeof(T) : 0,
+                  execution, needs);
+  if (are_on_host()) {
+    pin(points, &execution);
+  } else if (uploads) {
     owned_ = contiguous_copy(points, *job_);
     points_ = {owned_.data(), points.rows(), points.columns(), job_->place()};
   } else {
@@ -152,7 +153,7 @@ void GpuPoints<T>::gather(const GpuPoints& all, std::span<const std::int64_t> ro
   gather_rows<T><<<cuda::blocks_for(count * all.points_.columns(), 256), 256, 0, stream>>>(device_rows(all),
                                                                                            which.data(), count, to);
   cuda::check_launch("gather_rows");
-  stream.wait();  // the GPU has read the row numbers
+  stream.wait();  // the GPU has read the numbers of the rows
 }
 
 template <class T>
@@ -215,6 +216,7 @@ std::optional<double> GpuPoints<T>::own_mean_column_variance(const Statistics& s
 
 template <class T>
 void GpuPoints<T>::to_unit_rows() {
+  if (are_on_host()) return to_unit_rows_on_host();
   const cuda::Stream& stream = job_->stream();
   constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t area = points_.rows() * points_.columns();
@@ -240,6 +242,11 @@ Matrix<T> GpuPoints<T>::copies_of(std::span<const std::int64_t> rows) const {
   const auto count = static_cast<std::int64_t>(rows.size());
   Matrix<T> copy(count, points_.columns());
   if (count == 0) return copy;
+  if (are_on_host()) {
+    for (std::int64_t index = 0; index < count; ++index)
+      std::copy_n(host_rows_.row(rows[static_cast<std::size_t>(index)]), copy.columns(), copy.row(index));
+    return copy;
+  }
   cuda::DeviceBuffer<T> gathered(count * points_.columns());
   gather(*this, rows, gathered.data());
   gathered.copy_to_host(copy.data(), gathered.size(), stream);

@@ -14,8 +14,8 @@ DeviceRows<T> device_rows(const GpuPoints<T>& points) {
   return {rows.data(), rows.rows(), rows.row_stride(), static_cast<int>(rows.columns())};
 }
 
-/// Returns a copy of the rows on the GPU. After the copy there are 16 bytes of padding, for kernels that read 16-byte
-/// units.
+/// Returns a copy of the rows on the GPU. The copy is followed by 16 bytes of padding, because kernels read units of 16
+/// bytes.
 template <class T>
 cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job);
 

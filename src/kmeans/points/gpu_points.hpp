@@ -6,8 +6,10 @@
 #include <span>
 
 #include "cuda/job.hpp"
+#include "cuda/registered.hpp"
 #include "execution/gpu_job.hpp"
 #include "execution/machine.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 #include "kmeans/points/point_source.hpp"
 
 namespace gradus::kmeans_detail {
@@ -16,24 +18,35 @@ template <class T>
 class GpuPoints final : public PointSource<T> {
  public:
   /// Uses this rank's `points` and `weights` (may be empty) in place if they are on the GPU of `execution`. Otherwise
-  /// copies them to that GPU. Waits for Execution::stream first. `extra_bytes` is the additional GPU memory of the job.
-  /// If points, weights and additional memory do not fit, throws OutOfMemoryError with the required and the available
+  /// copies them to that GPU. Waits for Execution::stream first. If points, weights and the job's needs do not fit the
+  /// free memory or Execution::gpu_memory_limit, the points stay in host memory, which is pinned. If the job does not
+  /// support that, or even its least memory does not fit, throws OutOfMemoryError with the required and the available
   /// bytes.
-  GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
-            std::uint64_t extra_bytes, const core::RankRows& rank_rows);
+  GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution, const GpuNeeds& needs,
+            const core::RankRows& rank_rows);
   /// Copies rows of this rank to the same GPU, as the points of a job without ranks. `weights` are the weights of the
   /// copies, in host memory.
   GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows, VectorView<const T> weights,
             std::uint64_t extra_bytes);
 
+  ~GpuPoints() override {
+    if (are_on_host()) cudaStreamSynchronize(job_->stream());  // the GPU no longer reads the memory
+  }
+
   const std::shared_ptr<cuda::Job>& job() const { return job_; }
   const execution::Gpu& device() const { return gpu_; }
   VectorView<const T> weights() const { return weights_; }  ///< the weights on the GPU, or an empty view
+  /// Returns where the points are, and how passes process them.
+  const GpuTierPlan& plan() const { return plan_; }
+  /// Returns true if the points are in host memory. Then rows() has the address at which kernels read them.
+  bool are_on_host() const { return plan_.tier != GpuTier::resident; }
+  /// If the points are in host memory, returns their pinned memory. Its rows have no gaps.
+  const cuda::RegisteredMemory& host_memory() const { return pinned_; }
   /// Returns true if the rows are aligned to 16-byte units and kernels may read 16 bytes past the last element.
   bool has_room_behind() const { return owned_.size() > 0; }
 
   void to_unit_rows() override;
-  /// Returns the mean variance of the columns, or no value if the magnitudes of the points differ too much.
+  /// Returns the mean of the columns' variances, or no value if the magnitudes of the points differ too much.
   std::optional<double> own_mean_column_variance(const Statistics& statistics) const override;
   void visit(const typename PointSource<T>::Visit& visit) const override;
   bool visits_copies() const override { return true; }
@@ -59,7 +72,13 @@ class GpuPoints final : public PointSource<T> {
   }
 
  private:
-  /// Returns copies of this rank's rows, whose numbers are relative to this rank.
+  GpuTierPlan plan_of(std::uint64_t point_bytes, std::uint64_t weight_bytes, const Execution& execution,
+                      const GpuNeeds& needs) const;
+  /// Uses rows in host memory.
+  void pin(MatrixView<const T> rows, const Execution* execution);
+  void to_unit_rows_on_host();
+  void measure_on_host(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const;
+  /// Returns copies of some rows of this rank. `rows` contains their numbers, counted from the first row of this rank.
   Matrix<T> copies_of(std::span<const std::int64_t> rows) const;
   unsigned int blocks(int per_multiprocessor) const;
   void gather(const GpuPoints& all, std::span<const std::int64_t> rows, T* to) const;
@@ -70,6 +89,10 @@ class GpuPoints final : public PointSource<T> {
   const execution::Gpu& gpu_;
   std::shared_ptr<cuda::Job> job_;
   VectorView<const T> weights_;
+  GpuTierPlan plan_;
+  Matrix<T> host_copy_;            ///< rows of unit length, or rows without gaps, if points are in host memory
+  MatrixView<const T> host_rows_;  ///< the points if they are in host memory
+  cuda::RegisteredMemory pinned_;  ///< the memory of host_rows_
   cuda::DeviceBuffer<T> owned_;
   cuda::DeviceBuffer<T> owned_weights_;
   Matrix<T> copied_weights_;  ///< host copy of the weights if the caller's weights are on the GPU

@@ -1,13 +1,80 @@
 #include "kmeans/points/gpu_source.hpp"
 
+#include "core/text.hpp"
+#include "execution/request.hpp"
+#include "kmeans/assign/distance.hpp"
 #include "kmeans/points/gpu_points.hpp"
+#include "kmeans/points/unit_rows.hpp"
 #include "kmeans/seeding/cuda_cover.hpp"
 
 namespace gradus::kmeans_detail {
 
 template <class T>
+GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weight_bytes, const Execution& execution,
+                                  const GpuNeeds& needs) const {
+  GpuTierPlan resident;
+  resident.bytes = needs.bytes + point_bytes + weight_bytes;
+  const std::uint64_t limit = execution.gpu_memory_limit;
+  const bool is_granted = limit == 0 || resident.bytes <= limit;
+  if (is_granted && cuda::has_free_memory(resident.bytes)) return resident;
+  if (!needs.host_rows || point_bytes == 0) {
+    // If the library has chosen the GPU, the points fit the limit. Only their copy of unit length may exceed it.
+    if (execution.device == Device::gpu || !execution.variant.empty())
+      execution::check_gpu_memory(resident.bytes, execution);
+    cuda::require_free_memory(resident.bytes);
+    return resident;
+  }
+  const HostRowsJob& job = *needs.host_rows;
+  const std::uint64_t available = execution::gpu_memory_to_take(execution);
+  if (const std::optional<GpuTierPlan> plan = plan_host_rows(job, available)) {
+    if (execution.progress) execution.progress({"to_device", 0, 1, text_of(*plan, job.shape)});
+    return *plan;
+  }
+  const std::uint64_t least = least_gpu_bytes(job);
+  throw OutOfMemoryError("even with the points in host memory, the job needs " + core::size_text(least) +
+                         " of the GPU's memory, but " +
+                         (is_granted ? "only " + core::size_text(available) + " are free; use the CPU"
+                                     : "the limit allows only " + core::size_text(limit) +
+                                           "; allow at least as much as the job needs, or use the CPU"));
+}
+
+template <class T>
+void GpuPoints<T>::pin(MatrixView<const T> rows, const Execution* execution) {
+  const auto bytes = static_cast<std::size_t>(rows.rows() * rows.columns()) * sizeof(T);
+  host_rows_ = rows;
+  pinned_ = rows.contiguous() ? cuda::RegisteredMemory(rows.data(), bytes) : cuda::RegisteredMemory();
+  if (pinned_.empty() && execution != nullptr) {  // rows with gaps, or memory that the driver does not pin
+    execution::check_memory(bytes, *execution, "the driver cannot pin the points, so a copy is needed");
+    host_copy_ = Matrix<T>::copy_of(rows);
+    host_rows_ = std::as_const(host_copy_).view();
+    pinned_ = cuda::RegisteredMemory(host_copy_.data(), bytes);
+  }
+  if (pinned_.empty())
+    throw OutOfMemoryError("the points do not fit the GPU, and its driver cannot pin " + core::size_text(bytes) +
+                           " of host memory, from which the GPU would read them; use the CPU");
+  points_ = {static_cast<const T*>(pinned_.on_gpu()), rows.rows(), rows.columns(), job_->place()};
+}
+
+template <class T>
+void GpuPoints<T>::to_unit_rows_on_host() {
+  this->ranks().agree([&] {
+    Matrix<T> unit = unit_rows(host_rows_, "points", this->threads(), this->stop(), this->rank_rows().first());
+    job_->stream().wait();  // the GPU no longer reads the old rows
+    pinned_ = {};
+    host_copy_ = std::move(unit);
+    pin(std::as_const(host_copy_).view(), nullptr);
+  });
+}
+
+template <class T>
+void GpuPoints<T>::measure_on_host(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const {
+  kmeans_detail::own_squared_distances(host_rows_, centroids, labels, out, this->threads(), this->stop());
+}
+
+template <class T>
 void GpuPoints<T>::visit(const typename PointSource<T>::Visit& visit) const {
-  cuda::visit_rows(points_, job_.get(), visit);
+  if (are_on_host()) visit(0, host_rows_);
+  else cuda::visit_rows(points_, job_.get(), visit);
 }
 
 template <class T>
@@ -31,7 +98,7 @@ std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_
   const std::uint64_t cover_bytes = gpu_cover_bytes(std::ssize(numbers), points_.columns(), false);
   core::Ranks& ranks = this->ranks();
   if (ranks.is_alone()) return std::make_unique<GpuPoints<T>>(*this, numbers, weights, cover_bytes);
-  // The sample is so small that every GPU chooses from all of it, without exchanges.
+  // The sample is so small that every GPU receives all of it. So the GPUs choose without exchanging anything.
   const Matrix<T> rows = rows_at(numbers);
   Execution here;
   here.gpu = job_->gpu();
@@ -43,9 +110,9 @@ std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_
 
 template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
-                                              const Execution& execution, std::uint64_t extra_bytes,
+                                              const Execution& execution, const GpuNeeds& needs,
                                               const core::RankRows& rank_rows) {
-  return std::make_unique<GpuPoints<T>>(points, weights, execution, extra_bytes, rank_rows);
+  return std::make_unique<GpuPoints<T>>(points, weights, execution, needs, rank_rows);
 }
 
 template <class T>
@@ -54,13 +121,17 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
-#define GRADUS_INSTANTIATE(T)                                                                                       \
-  template void GpuPoints<T>::visit(const typename PointSource<T>::Visit&) const;                                   \
-  template std::vector<const T*> GpuPoints<T>::addresses_of(std::span<const std::int64_t>, Matrix<T>&) const;       \
-  template std::unique_ptr<SeedingCover> GpuPoints<T>::cover(std::int64_t, std::int64_t, bool,                      \
-                                                             const SeedingMemory<T>&) const;                        \
-  template std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_t>, VectorView<const T>) \
-      const;                                                                                                        \
+#define GRADUS_INSTANTIATE(T)                                                                                        \
+  template GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t, std::uint64_t, const Execution&, const GpuNeeds&) const; \
+  template void GpuPoints<T>::pin(MatrixView<const T>, const Execution*);                                            \
+  template void GpuPoints<T>::to_unit_rows_on_host();                                                                \
+  template void GpuPoints<T>::measure_on_host(MatrixView<const T>, const std::int32_t*, double*) const;              \
+  template void GpuPoints<T>::visit(const typename PointSource<T>::Visit&) const;                                    \
+  template std::vector<const T*> GpuPoints<T>::addresses_of(std::span<const std::int64_t>, Matrix<T>&) const;        \
+  template std::unique_ptr<SeedingCover> GpuPoints<T>::cover(std::int64_t, std::int64_t, bool,                       \
+                                                             const SeedingMemory<T>&) const;                         \
+  template std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_t>, VectorView<const T>)  \
+      const;                                                                                                         \
   GRADUS_INSTANTIATE_GPU_SOURCE(T)
 // NOLINTEND(bugprone-macro-parentheses)
 GRADUS_INSTANTIATE(float);

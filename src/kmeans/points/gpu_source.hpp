@@ -1,19 +1,20 @@
-// GPU functions for jobs without a PointSource. In a build without CUDA, these functions throw (not_compiled.cpp).
+// GPU functions for code that has no PointSource yet. In a build without CUDA, they throw (not_compiled.cpp).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "gradus/execution.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 #include "kmeans/points/point_source.hpp"
 
 namespace gradus::kmeans_detail {
 
-/// Copies this rank's `points` and `weights` (may be empty) to the GPU of `execution` unless they are already there:
-/// see GpuPoints.
+/// Copies this rank's `points` and `weights` (may be empty) to the GPU of `execution` unless they are already there, or
+/// the points stay in host memory: see GpuPoints.
 template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
-                                              const Execution& execution, std::uint64_t extra_bytes,
+                                              const Execution& execution, const GpuNeeds& needs,
                                               const core::RankRows& rank_rows);
 
 /// Returns a host copy of rows that are on a GPU: see execution::copy_to_host().
@@ -24,14 +25,8 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
 /// Instantiates both functions in the unit that defines them.
 #define GRADUS_INSTANTIATE_GPU_SOURCE(T)                                                                             \
   template std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T>, VectorView<const T>, const Execution&, \
-                                                         std::uint64_t, const core::RankRows&);                      \
+                                                         const GpuNeeds&, const core::RankRows&);                    \
   template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
 // NOLINTEND(bugprone-macro-parentheses)
-
-/// Returns the GPU memory of a cover (seeding/cuda_cover.hpp): distances, groups, and the byte copy of the points.
-constexpr std::uint64_t gpu_cover_bytes(std::int64_t points, std::int64_t columns, bool groups) {
-  return static_cast<std::uint64_t>(points) *
-         ((groups ? 15 : 11) + 16 + static_cast<std::uint64_t>(columns + 15) / 16 * 16);
-}
 
 }  // namespace gradus::kmeans_detail

@@ -8,7 +8,7 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the rows themselves if they are in host memory, otherwise a copy held by `copy`.
+/// Returns the rows if they are in host memory. Otherwise copies them to `copy` and returns the copy.
 template <class T>
 MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, const Execution& execution,
                                    Matrix<T>& copy) {

@@ -58,7 +58,8 @@ void HostPoints<T>::own_squared_distances(MatrixView<const T> centroids, const s
 
 namespace {
 
-/// Computes the distances of kmeans_transform() in tiles, because long rows of the result would not stay in the cache.
+/// Computes the distances of kmeans_transform() in tiles. Without tiles, long rows of the result would not stay in the
+/// cache.
 template <class T>
 class DistanceTiles {
  public:
@@ -69,7 +70,7 @@ class DistanceTiles {
   void find(MatrixView<T> distances, int threads) {
     cpu::SharedWork work((points_.rows() + tile - 1) / tile, threads, 1);
     core::FirstFailure failure;
-    if (threads == 1) {  // a parallel region of one thread still makes system calls, which take as long as a small job
+    if (threads == 1) {  // even for one thread, a parallel region makes system calls, which take as long as a small job
       find_part(0, work, failure, distances);
     } else {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
@@ -101,7 +102,7 @@ class DistanceTiles {
           for (std::int64_t row = first; row < first + count; ++row, ++next)
             distances(row, column) = static_cast<T>(metric_ == KMeansMetric::cosine ? 0.5 * *next : std::sqrt(*next));
       }
-      // relaxed: only progress reports use the number
+      // relaxed, because only progress reports use the number
       const std::int64_t finished = done_.fetch_add(count, std::memory_order_relaxed) + count;
       if (part == 0 && limiter.ready()) progress_(finished);  // part 0 runs on the calling thread
     }
@@ -146,7 +147,7 @@ std::unique_ptr<SeedingCover> HostPoints<T>::cover(std::int64_t first, std::int6
 
 namespace {
 
-/// The points of a rank that has no rows. Other ranks of the job have rows.
+/// The points of a rank without rows. At least one other rank of the job has rows.
 template <class T>
 class IdlePoints final : public HostPoints<T> {
  public:
@@ -160,7 +161,7 @@ class IdlePoints final : public HostPoints<T> {
   }
 
  private:
-  /// Returns the number of candidates that the ranks with rows compare per call.
+  /// Returns how many candidates are compared per call on those ranks that have rows.
   std::int64_t candidates_of_a_call(std::int64_t expected, bool groups, SeedingFilter filter) const {
     const std::int64_t columns = this->points_.columns();
     switch (cover_kind(columns, !this->host_weights_.empty(), expected, groups, filter)) {

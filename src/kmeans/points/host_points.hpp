@@ -36,7 +36,7 @@ class HostPoints : public PointSource<T> {
   using PointSource<T>::host_weights_;
 
  private:
-  Matrix<T> owned_;  ///< the rows, if they are copied
+  Matrix<T> owned_;  ///< a copy of the rows, if they had to be copied
 };
 
 /// Returns this rank's points in host memory. The rank may have no points.

@@ -22,7 +22,7 @@ core::ColumnRanges PointSource<T>::column_ranges() const {
   for (std::size_t column = 0; column < d; ++column) ranges.lowest.push_back(0.0 - found[column]);  // avoids -0
   ranges.highest.assign(found.begin() + static_cast<std::ptrdiff_t>(d),
                         found.begin() + static_cast<std::ptrdiff_t>(2 * d));
-  if (std::ranges::find(found, unknown) != found.end()) return ranges;  // a rank did not compute its finest bits
+  if (std::ranges::find(found, unknown) != found.end()) return ranges;  // some rank did not compute its finest bits
   for (std::size_t column = 0; column < d; ++column) ranges.finest.push_back(static_cast<int>(-found[2 * d + column]));
   return ranges;
 }

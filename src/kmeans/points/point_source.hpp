@@ -30,12 +30,12 @@ class ByteRows;
 template <class T>
 class GpuPoints;
 
-/// The memory that seeding may use.
+/// The memory that the choice of initial centroids may use.
 template <class T>
 struct SeedingMemory {
   SeedingFilter filter;
-  /// If `copy` is null, the caller wants no byte copy. Otherwise *copy receives the byte copy of host points. *copy
-  /// stays null if seeding makes no byte copy.
+  /// If `copy` is null, the caller wants no byte copy of the points. Otherwise, seeding stores the byte copy of host
+  /// points in *copy. If seeding makes no byte copy, *copy stays null.
   std::shared_ptr<ByteRows<T>>* copy = nullptr;
 };
 
@@ -49,7 +49,7 @@ class PointSource {
   PointSource& operator=(const PointSource&) = delete;
   virtual ~PointSource() = default;
 
-  /// Returns this rank's points in place.
+  /// Returns this rank's points. Does not copy them.
   MatrixView<const T> rows() const { return points_; }
   /// Returns the weights in host memory, or an empty view.
   VectorView<const T> host_weights() const { return host_weights_; }
@@ -59,11 +59,13 @@ class PointSource {
   const std::stop_token& stop() const { return stop_; }
   int threads() const { return threads_; }
 
-  /// Returns the range of each column over the points of all ranks. Throws InputError for the first invalid value.
+  /// Returns the range of each column over the points of all ranks. Throws InputError for the first invalid value that
+  /// is found.
   core::ColumnRanges column_ranges() const;
   /// Replaces the points by a copy with rows of unit length. Throws InputError for a row of zeros.
   virtual void to_unit_rows() = 0;
-  /// Returns mean_column_variance() (statistics.hpp) if the source can compute it, otherwise no value.
+  /// Returns the same as mean_column_variance() (statistics.hpp) if the source can compute it. Otherwise returns no
+  /// value.
   virtual std::optional<double> own_mean_column_variance(const Statistics& /*statistics*/) const {
     return std::nullopt;
   }
@@ -71,11 +73,11 @@ class PointSource {
   /// Calls visit(first, rows) for blocks of rows until visit returns false. `first` is the index of the block's first
   /// row on this rank; `rows` are in host memory.
   virtual void visit(const Visit& visit) const = 0;
-  /// Returns true if visit() copies every row. Callers should then visit each row only once.
+  /// Returns true if visit() copies every row. In this case, callers should visit each row only once.
   virtual bool visits_copies() const { return false; }
-  /// Returns copies of the rows with the given global numbers. All ranks must call it together.
+  /// Returns copies of the rows with the given global numbers. All ranks must call this function together.
   virtual Matrix<T> rows_at(std::span<const std::int64_t> numbers) const = 0;
-  /// Returns the addresses of this rank's rows with the given numbers. The rows may be copied to `copies`.
+  /// Returns the addresses of those rows of this rank that have the given numbers. May copy the rows to `copies`.
   virtual std::vector<const T*> addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& copies) const = 0;
 
   /// Computes out[p] = D(point p, centroid labels[p]). All arguments are in host memory.
@@ -85,26 +87,28 @@ class PointSource {
   virtual void distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
                          const Done& progress) const = 0;
 
-  /// Returns an object that keeps each point's distance to the nearest chosen row. `first` is the first chosen row, and
-  /// `expected` the expected number of chosen rows. `groups` is true if weights_of_chosen() will be called.
+  /// Returns an object that stores the distance from each point to the nearest chosen row. `first` is the first chosen
+  /// row, and `expected` is how many rows will probably be chosen. `groups` is true if weights_of_chosen() will be
+  /// called.
   virtual std::unique_ptr<SeedingCover> cover(std::int64_t first, std::int64_t expected, bool groups,
                                               const SeedingMemory<T>& memory) const = 0;
   /// Returns a copy of the given rows with new weights, which are in host memory. With several ranks, each rank
-  /// processes a share of these rows. If the points are on GPUs, each rank instead processes all of these rows, as a
-  /// job without ranks.
+  /// processes a share of these rows. GPUs do not share the rows: each rank then processes all of them, like a job
+  /// without ranks.
   virtual std::unique_ptr<PointSource> sample(std::span<const std::int64_t> numbers,
                                               VectorView<const T> weights) const = 0;
 
-  /// Checks the caller's memory that will receive results, and permits its use. This memory must be on the GPU of the
-  /// points: see cuda::Job.
+  /// Checks whether the source can write results to the caller's memory, and permits this. The memory must be on the
+  /// GPU of the points: see cuda::Job.
   virtual void admit(const void* address, const char* what) const;
   /// Copies labels to memory that admit() has accepted.
   virtual void store_labels(MatrixView<const std::int32_t> labels, std::int32_t* to) const;
-  /// Returns the points on a GPU for variants that run on the GPU, or null.
+  /// Returns the points in the form for GPU variants, or null if they are not on a GPU.
   virtual const GpuPoints<T>* gpu() const { return nullptr; }
 
  protected:
-  /// Returns the range of each column over this rank's points. Throws InputError for the first invalid value.
+  /// Returns the range of each column over this rank's points. Throws InputError for the first invalid value that is
+  /// found.
   virtual core::ColumnRanges own_column_ranges() const = 0;
 
   PointSource(MatrixView<const T> points, VectorView<const T> host_weights, int threads, std::stop_token stop,

@@ -1,4 +1,4 @@
-// Scales all rows to unit length on the CPU: see unit_length.hpp.
+// Scales rows to unit length on the CPU: see unit_length.hpp.
 #pragma once
 
 #include <algorithm>

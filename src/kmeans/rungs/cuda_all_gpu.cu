@@ -11,7 +11,7 @@
 // over the bus. Operations: 3 n k d, and n (d + 2) atomic additions in shared memory.
 // Limits: sums and centroids, k (d + 2) doubles and k d elements, must fit in the shared memory of a block. Atomic
 // additions of doubles in shared memory are compare-and-swap loops, which collide if there are few clusters.
-// Source: the laboratory's experiment; privatisation as in the textbook by Kirk and Hwu (PMPP).
+// Source: experiments/kmeans-cuda-float.json; privatisation as in the textbook by Kirk and Hwu (PMPP).
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 
@@ -62,7 +62,7 @@ __global__ void assign_and_sum(const T* points, const T* weights, std::int64_t b
     atomicAdd(&counts[nearest.cluster], 1ULL);
   }
 
-  // Add up, within each warp, the sums that the threads hold in registers.
+  // Add up, within each warp, the values that the threads hold in registers.
   for (int lanes = 16; lanes > 0; lanes /= 2) {
     changed += __shfl_down_sync(0xffffffffu, changed, lanes);
     inertia += __shfl_down_sync(0xffffffffu, inertia, lanes);
@@ -108,7 +108,7 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
   for (int cluster = thread; cluster < k; cluster += threads)
     empty |= sums.counts[cluster] == 0 || !(sums.weights[cluster] > 0);
   if (__syncthreads_or(empty) && state->relocates) {
-    __syncthreads();  // all threads have read `relocates` and the sums
+    __syncthreads();  // all threads have read `relocates` and the sums before they change
     if (thread == 0) state->needs_frame = state->finished = true;
     return;
   }
@@ -160,7 +160,7 @@ __global__ void update_centroids(int k, int d, DeviceSums sums, T* centroids, T*
   }
 }
 
-/// Launches each kernel from the host, and waits for the decision after each iteration.
+/// Launches each kernel from the host. Waits for the decision after each iteration.
 template <class T>
 class HostLoop {
  public:
@@ -223,7 +223,7 @@ void launch_update(LoopMemory<T>& memory) {
   cuda::check_launch("update_centroids");
 }
 
-// Instantiates the functions for this variant and for cuda_graph.
+// Instantiates the functions that this variant and cuda_graph use.
 #define GRADUS_INSTANTIATE(T)                                                         \
   template std::size_t allow_assign_and_sum<T>(std::int64_t, std::int64_t);           \
   template void launch_assign_and_sum<T>(LoopMemory<T>&, std::int64_t, std::int64_t); \

@@ -10,7 +10,7 @@
 //
 // Bytes and operations per iteration: as in `cuda_all_gpu`, without the traffic over the bus.
 // Limits: as in `cuda_all_gpu`.
-// Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs"; the laboratory's experiment with task graphs.
+// Source: NVIDIA's CUDA C++ Programming Guide, "CUDA Graphs"; experiments/kmeans-task-graph.json.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/problem.hpp"
@@ -31,7 +31,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Writes the graph to `path`, completely or not at all. CUDA itself first writes to a temporary file.
+/// Writes the graph to `path`, completely or not at all. CUDA first writes the graph to a temporary file.
 void dump_graph(cudaGraph_t graph, const std::string& path) {
   const std::string part = (std::filesystem::temp_directory_path() / ("gradus." + std::to_string(getpid()))).string();
   const cudaError_t error = cudaGraphDebugDotPrint(graph, part.c_str(), 0);
@@ -70,8 +70,8 @@ class GraphLoop {
         const int last = std::min(queued + launches_between_polls, iterations);
         for (; queued < last; ++queued) cuda::check(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch");
       } else {
-        // The problem is large, so the kernels take far longer than their launches. A stop request must be able to take
-        // effect between kernels.
+        // For a large problem, the kernels take far longer than their launches, and a stop request must take effect
+        // between two kernels. So they are launched without a graph.
         memory_.assign_and_sum();
         launch_update(memory_);
         ++queued;

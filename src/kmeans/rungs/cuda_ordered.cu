@@ -74,8 +74,8 @@ struct alignas(16) OpenTile {
   unsigned int count;  ///< number of candidates; 0 if unknown or more than `room`
 };
 
-/// Returns false if no label in the tile can change, because its points share a label and are nearer to this label's
-/// centroid than to all others.
+/// Returns false if no label in the tile can change, because its points share a label and each of them is nearer to
+/// this label's centroid than to all others.
 template <class T, int Columns>
 __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
                         OpenTile& open) {
@@ -85,7 +85,7 @@ __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& sha
   const Box<Columns> box = load_box<T, Columns>(job, tile);
   float own[entry_floats<Columns>];
   load_entry<Columns>(shared.filter, state.hint, own);
-  unsigned int count = 0;  // includes the cluster `hint` itself
+  unsigned int count = 0;  // counts the cluster `hint` itself, too
 #pragma unroll 4
   for (int cluster = 0; cluster < job.k; ++cluster) {
     float entry[entry_floats<Columns>];
@@ -99,7 +99,7 @@ __device__ bool is_open(const SmallDimJob<T>& job, const Shared<T, Columns>& sha
 }
 
 /// Finds the clusters that may be nearest to some point of the box, in ascending order. All lanes of the warp work
-/// together. `nearest` receives the cluster nearest to the middle of the box.
+/// together. Sets `nearest` to the cluster that is nearest to the middle of the box.
 template <class T, int Columns>
 __device__ int find_candidates(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, unsigned int tile,
                                unsigned short* candidates, int& nearest) {
@@ -167,8 +167,8 @@ __device__ int nearest_by_chain(const SmallDimJob<T>& job, const Shared<T, Colum
   return nearest;
 }
 
-/// Adds all points of a tile to the sums of cluster `now`. If the points were in a cluster `before`, also subtracts
-/// them from the sums of that cluster. All lanes must call it.
+/// Adds all points of a tile to the sums of cluster `now`. If the points had a cluster `before`, subtracts them from
+/// its sums. All lanes must call this function.
 template <class T>
 __device__ void move_tile_in_sums(const SmallDimJob<T>& job, unsigned int* moved, unsigned int tile,
                                   unsigned int points, int before, int now) {
@@ -187,15 +187,15 @@ __device__ void move_tile_in_sums(const SmallDimJob<T>& job, unsigned int* moved
   if (before < job.k) add_to_word(job, moved, copy, word_of(before), Word{0} - addend);
 }
 
-/// A point that changed cluster.
+/// A point that changes its cluster.
 struct Move {
   unsigned int point;
   unsigned short from;
   unsigned short to;
 };
 
-/// The lists of a warp in shared memory: the candidates of its tile, and the queued moves. When the warp has queued a
-/// move for every lane, it carries out these moves.
+/// The lists of a warp in shared memory: the candidates of its tile, and the queued moves. When there is a queued move
+/// for every lane, the warp executes these moves.
 struct WarpLists {
   unsigned short* candidates;
   Move* moves;
@@ -211,15 +211,15 @@ struct TileWalk {
   static constexpr int registers = Columns <= 2 ? 64 : 80;
   static constexpr int move_room = tile_points + 32;
 
-  /// Returns the bytes of the work memory: one queue entry per thread, and the lists of each warp.
+  /// Returns the size of the work memory in bytes. It holds one queue entry per thread, and the lists of each warp.
   static __host__ __device__ int work_bytes(const SmallDimJob<T>& job, int warps) {
     return (warps * (32 * static_cast<int>(sizeof(OpenTile)) + move_room * static_cast<int>(sizeof(Move)) + 2 * job.k) +
             7) &
            ~7;
   }
 
-  /// Assigns the tiles of the block. Runs of 32 tiles are dealt to the blocks in turn. Open tiles are often neighbours,
-  /// so this distributes them over many blocks.
+  /// Assigns the tiles of the block. The blocks receive runs of 32 tiles in turn. Open tiles are often neighbours, so
+  /// this distributes them over many blocks.
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared) {
     __shared__ unsigned int waiting;
     __shared__ unsigned int taken;
@@ -273,7 +273,7 @@ struct TileWalk {
       to_filter<T, Columns, true>(job, row, coordinates[index]);
       before[index] = label == mixed_tile ? label_of(job, point) : label;
     }
-    int nearest = 0;  // the nearest candidate; set only if a search was necessary, as for every new tile
+    int nearest = 0;  // the nearest candidate; set only if a search was necessary, which is the case for every new tile
     auto count = static_cast<int>(open.count);
     if (count > 0) {
       if (static_cast<int>(lane) < count)
@@ -285,7 +285,7 @@ struct TileWalk {
     int now[PerThread];
     search(job, shared, first, coordinates, lists.candidates, count, now, tally);
 
-    // Past the end of the points, the last tile repeats the last point, whose label does not change `alike`.
+    // In the last tile, places past the end of the points repeat the last point. Its label does not change `alike`.
     bool alike = true;
     const int common = __shfl_sync(everyone, now[0], 0);
 #pragma unroll
@@ -316,11 +316,11 @@ struct TileWalk {
     if (lane == 0)
       job.tiles.states[tile] = {alike ? static_cast<unsigned short>(common) : mixed_tile,
                                 static_cast<unsigned short>(in_middle)};
-    __syncwarp();  // the moves are queued, and all lanes have read the candidates before the next tile overwrites them
+    __syncwarp();  // all moves are queued, and all lanes have read the candidates before the next tile overwrites them
     while (lists.waiting >= 32) {
       lists.waiting -= 32;
       move_point(job, shared, lists.moves[lists.waiting + static_cast<int>(lane)]);
-      __syncwarp();  // all lanes have read their move before it is overwritten
+      __syncwarp();  // each lane has read its move before the move is overwritten
     }
   }
 
@@ -355,7 +355,7 @@ struct TileWalk {
     for (; doubtful != 0; doubtful &= doubtful - 1) {
       const int which = __ffs(static_cast<int>(doubtful)) - 1;
       float least = best[0];
-      // Selects by a loop with constant indices, because registers have no address.
+      // The loop has constant indices, because a variable cannot select a register.
 #pragma unroll
       for (int index = 1; index < PerThread; ++index)
         if (index == which) least = best[index];
@@ -381,8 +381,7 @@ struct TileWalk {
 
 // ------------------------------------------------------------------------------------------------ the tiles
 
-// Copies the points in their new order.
-// Launch: one thread per point.
+// Copies the points in their new order. Launch: one thread per point.
 template <class T, int Columns>
 __global__ void gather_rows(const T* rows, const T* weights, const unsigned int* order, std::int64_t n, T* ordered,
                             T* ordered_weights) {
@@ -494,7 +493,7 @@ class OrderedPoints {
   cuda::DeviceBuffer<unsigned int> order_;
 };
 
-/// Picks a kernel. If there are few points, tiles are smaller, so that there are more tiles.
+/// Chooses a kernel. If there are few points, the tiles are smaller, so that there are more of them.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   if (d == 1) return many_points ? walk_kernel<T, TileWalk<T, 1, 4>>() : walk_kernel<T, TileWalk<T, 1, 1>>();

@@ -29,7 +29,7 @@ __global__ void assign_shared(const T* points, std::int64_t n, std::int64_t stri
   T* const near = reinterpret_cast<T*>(memory);
   for (int index = static_cast<int>(threadIdx.x); index < k * d; index += static_cast<int>(blockDim.x))
     near[index] = centroids[index];
-  __syncthreads();  // all elements are written before any thread reads them; no thread may return before this barrier
+  __syncthreads();  // all elements are written before any thread reads them, so no thread may return earlier
 
   const std::int64_t point = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (point >= n) return;

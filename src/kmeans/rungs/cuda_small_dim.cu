@@ -51,20 +51,20 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// The walk of the warps over the points. If `Copied` is true, the walk reads rows from their float copy.
+/// The walk of the warps over the points. If `Copied` is true, it reads the float copy of the rows.
 template <class T, int Columns, bool Exact, int PerThread, bool Copied = false>
 struct StagedWalk {
   using Staged = std::conditional_t<Copied, float, T>;
   static constexpr int columns = Columns;
   static constexpr int points_per_thread = PerThread;
-  // Measured on an H200: for rows of one or two floats, latency is hidden better by more warps, each of which has fewer
-  // registers.
+  // For rows of one or two floats, more warps with fewer registers each hide the latency better (measured on an H200).
   static constexpr bool many_warps = sizeof(T) == 4 && Columns <= 2;
   static constexpr int threads = many_warps ? 512 : 256;
   static constexpr int registers = Columns > 4 ? 128 : many_warps ? 64 : 80;
   static constexpr int queue_length = 32 * PerThread + 32;
 
-  /// Returns the bytes that a warp fetches at once: some points, followed by their labels.
+  /// Returns the number of bytes that a warp fetches at once. They are some points, followed by the labels of these
+  /// points.
   static __host__ __device__ int stage_bytes(const SmallDimJob<T>& job) {
     return 32 * PerThread * (job.d * static_cast<int>(sizeof(Staged)) + (job.wide_labels ? 2 : 1));
   }
@@ -74,8 +74,8 @@ struct StagedWalk {
   static __device__ Tally assign(const SmallDimJob<T>& job, const Shared<T, Columns>& shared);
 };
 
-/// The addresses from which a lane copies its part of the warp's next points and labels, and the distances to the
-/// addresses of the following copy.
+/// The addresses from which a lane copies its part of the warp's next points and labels, and the steps to the addresses
+/// of the copy after that.
 struct Walk {
   const unsigned char* rows;
   const unsigned char* labels;
@@ -83,7 +83,7 @@ struct Walk {
   unsigned int labels_step;
 };
 
-/// Starts the copy of at most 32 PerThread points and their labels into a stage of the warp, and advances `walk`.
+/// Starts the copy of at most 32 PerThread points and their labels to a stage of the warp, and advances `walk`.
 template <class T, class Staged, int Columns, bool Exact, int PerThread>
 __device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, Walk& walk, unsigned int points,
                             int lane) {
@@ -103,7 +103,8 @@ __device__ void fetch_stage(const SmallDimJob<T>& job, unsigned char* stage, Wal
     }
     if (lane < label_quads) __pipeline_memcpy_async(staged_labels, walk.labels, 16);
   };
-  // The compiler knows the number of quads of a full stage. The buffers have room after the last quad.
+  // A full stage has a constant number of quads, so the compiler can unroll its copy. In other stages, the last quad
+  // may be incomplete, and the buffers have space for the rest of it.
   if (points >= 32 * PerThread) copy(2 * PerThread * row_bytes, 2 * PerThread * label_bytes);
   else copy((static_cast<int>(points) * row_bytes + 15) / 16, (static_cast<int>(points) * label_bytes + 15) / 16);
   walk.rows += walk.rows_step;
@@ -130,8 +131,8 @@ __device__ void staged_row(const SmallDimJob<T>& job, const unsigned char* stage
   }
 }
 
-/// Returns the canonical label of a point. Sets `rechecked` if the float search was not certain and the double chain
-/// decided.
+/// Returns the canonical label of a point. Sets `rechecked` if the float search was not certain, so that the double
+/// chain decided.
 template <class T, int Columns, bool Exact>
 __device__ int nearest_exactly(const SmallDimJob<T>& job, const Shared<T, Columns>& shared, const T (&row)[Columns],
                                bool& rechecked) {
@@ -183,15 +184,15 @@ __device__ void settle(const SmallDimJob<T>& job, const Shared<T, Columns>& shar
   move_in_sums<T, Columns, Exact>(job, shared.moved, copy, before, nearest, row, weight);
 }
 
-/// Returns clamp(huge (threshold - score), 0, 1), rounded once. The result is 1 if the score is below the threshold, 0
-/// if it is above, and a fraction only if the two are almost equal.
+/// Returns clamp(huge (threshold - score), 0, 1), rounded once. The result is 1 if the score is below the threshold,
+/// and 0 if it is above. It is a fraction only if score and threshold are almost equal.
 __device__ inline float counts_below(float score, float threshold_times_huge) {
   float result = 0;
   asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(score), "f"(-0x1p40f), "f"(threshold_times_huge));
   return result;
 }
 
-/// Assigns the points of the warp.
+/// Assigns the warp's points to clusters.
 template <class T, int Columns, bool Exact, int PerThread, bool Copied>
 __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const SmallDimJob<T>& job,
                                                                           const Shared<T, Columns>& shared) {
@@ -199,7 +200,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   constexpr unsigned int tile = 32 * PerThread;
   Tally tally{};
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so that n plus one increment does not wrap
+  const auto n = static_cast<unsigned int>(job.n);  // below 2^31, so n plus one increment does not overflow
   const unsigned int row_bytes = columns_of<T, Columns, Exact>(job) * static_cast<unsigned int>(sizeof(Staged));
   const int one_stage = static_cast<int>(tile * (row_bytes + (job.wide_labels ? 2 : 1)));
   const unsigned int warps_of_block = blockDim.x / 32;
@@ -223,13 +224,13 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
                                                         lane);
     __pipeline_commit();
     __pipeline_wait_prior(1);
-    __syncwarp();  // all lanes' parts of this stage have arrived
+    __syncwarp();  // the parts of this stage that the lanes copy have all arrived
     const unsigned char* stage = stages + turn * one_stage;
     const unsigned char* labels = stage + tile * row_bytes;
     float coordinates[PerThread][Columns];
     int own[PerThread];
     float threshold[PerThread];
-    float below[PerThread];  // number of scores below the threshold, for each point of the lane
+    float below[PerThread];  // for each point of the lane: number of scores below the threshold
     if (job.wide_labels) {
 #pragma unroll
       for (int index = 0; index < PerThread; ++index)
@@ -238,7 +239,7 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
 #pragma unroll
       for (int index = 0; index < PerThread; ++index) own[index] = labels[32 * index + lane];
     }
-    // Past the last point, the stage holds old data. Results for old data are computed but ignored.
+    // Past the last point, the stage holds old data. The code computes results for them, but ignores these results.
 #pragma unroll
     for (int index = 0; index < PerThread; ++index) {
       if constexpr (Copied) {
@@ -272,11 +273,11 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
       if (asking & (1u << lane)) queue[waiting + __popc(asking & ((1u << lane) - 1))] = static_cast<int>(point);
       waiting += __popc(asking);
     }
-    __syncwarp();  // the queue is written before other lanes read it, and all lanes have read this stage
+    __syncwarp();  // the queue is written before other lanes read it, and all lanes have read the stage
     while (waiting >= 32) {
       waiting -= 32;
       settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(queue[waiting + lane]), tally);
-      __syncwarp();  // all lanes have read their entry before the next points overwrite it
+      __syncwarp();  // each lane has read its entry before the next points overwrite it
     }
   }
   if (lane < waiting) settle<T, Columns, Exact>(job, shared, static_cast<unsigned int>(queue[lane]), tally);
@@ -284,11 +285,11 @@ __device__ Tally StagedWalk<T, Columns, Exact, PerThread, Copied>::assign(const 
   return tally;
 }
 
-/// Picks a kernel. If there are many points, a thread compares several points with each centroid that it reads. If
-/// there are few points, they are distributed over more threads.
+/// Chooses a kernel. If there are many points, a thread compares several points with each centroid that it reads. If
+/// there are few points, more threads have fewer points each.
 template <class T>
 WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
-  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by the size of shared memory
+  constexpr int some = sizeof(T) == 4 ? 2 : 1;  // points per thread for long rows, limited by shared memory
   if (d == 1)
     return many_points ? walk_kernel<T, StagedWalk<T, 1, true, 4>>() : walk_kernel<T, StagedWalk<T, 1, true, 1>>();
   if (d == 2)
@@ -303,7 +304,7 @@ WalkKernel<T> pick_kernel(std::int64_t d, bool many_points) {
   return walk_kernel<T, StagedWalk<T, 16, false, some>>();
 }
 
-/// Picks a kernel for rows of doubles that have a float copy.
+/// Chooses a kernel for rows of doubles that have a float copy.
 WalkKernel<double> pick_kernel_of_copy(std::int64_t d) {
   if (d == 8) return walk_kernel<double, StagedWalk<double, 8, true, 2, true>>();
   if (d < 8) return walk_kernel<double, StagedWalk<double, 8, false, 2, true>>();
@@ -311,9 +312,10 @@ WalkKernel<double> pick_kernel_of_copy(std::int64_t d) {
   return walk_kernel<double, StagedWalk<double, 16, false, 2, true>>();
 }
 
-constexpr std::int64_t room_behind = 4;  // additional coordinates, because rows are read in 16-byte units
+constexpr std::int64_t room_behind = 4;  // number of additional coordinates, because rows are read in 16-byte units
 
-// Copies the coordinates in float, followed by zeros. Launch: a grid-stride loop over the coordinates and the padding.
+// Copies the coordinates as floats, and adds zeros at the end. Launch: a grid-stride loop over the coordinates and the
+// padding.
 __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job, float* copy) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t size = job.n * job.d;
@@ -324,7 +326,8 @@ __global__ void copy_for_filter(const __grid_constant__ SmallDimJob<double> job,
   }
 }
 
-/// Returns the points in float if the copy is worthwhile and fits in GPU memory, otherwise an empty buffer.
+/// Returns a copy of the points in float if the copy is worthwhile and fits in GPU memory. Otherwise returns an empty
+/// buffer.
 template <class T>
 cuda::DeviceBuffer<float> copy_in_float(const CudaFit<T>& job, SmallDimJob<T>& device) {
   cuda::DeviceBuffer<float> copy;

@@ -32,6 +32,10 @@
 // tile has 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight
 // rows are read at once, their units are in different banks.
 //
+// Points larger than the GPU's memory stay in pinned host memory (points/gpu_tier.hpp). A pass then treats one block of
+// points after the other like all points, and the next block is copied during the products. Blocks whose FP16 points
+// fit stay rounded on the GPU. If few of their rows are needed, only these rows are copied.
+//
 // Bytes per iteration: one read of the FP16 points, and one read of the centroids per 256 points, from the second-level
 // cache. Operations: n k d multiply-adds on the tensor cores, about 2 n k others.
 // Limits: fewer than 2^31 points, at most 2^24 columns and 2^26 clusters.
@@ -58,6 +62,7 @@
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/gpu/rank_passes.hpp"
 #include "kmeans/means/cuda_exact_update.cuh"
+#include "kmeans/points/row_blocks.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -75,11 +80,11 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = job.first_point + std::int64_t{blockIdx.x} * Shape::points;
   const auto row_of = [&](int index) {
-    // The last tile is completed with copies of the last point.
+    // The last tile is filled up with copies of the last point.
     const std::int64_t point = first + index < job.n ? first + index : job.n - 1;
     return job.points + point * job.stride;
   };
-  Leader leaders[2];  // the leaders of two points of the warp: lane / 4 and 8 + lane / 4
+  Leader leaders[2];  // the best scores of two points of the warp: points lane / 4 and 8 + lane / 4
   Product<Resident> product(job, memory);
   product.run(0, job.cluster_tiles, row_of, [&](int tile, const Scores& scores) {
     float best[2] = {INFINITY, INFINITY};
@@ -102,7 +107,8 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     leaders[1].meet(best[1], second[1], tile);
   });
 
-  // Four lanes share the clusters of a point. From this line on, each thread handles one point.
+  // Until here, four lanes divide the clusters of a point among themselves. From here on, each thread handles one
+  // point.
   Leader* const of_points = reinterpret_cast<Leader*>(memory);
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
@@ -114,7 +120,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
                   __shfl_xor_sync(everyone, leader.cluster, lanes));
     if (lane % 4 == 0) of_points[static_cast<int>(threadIdx.x) / 32 * 16 + row * 8 + lane / 4] = leader;
   }
-  __syncthreads();  // all leaders are written
+  __syncthreads();  // all best scores are written
   const int index = static_cast<int>(threadIdx.x);
   if (index >= Shape::points) return;  // whole warps return here
   const Leader leader = of_points[index];
@@ -139,7 +145,7 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   settle(job, certain, point, leader.cluster);
 }
 
-// Multiplies the doubtful points with the clusters again and records every cluster that may be nearest.
+// Multiplies the doubtful points with the clusters again, and records every cluster that may be nearest to a point.
 // Launch: like find_nearest, but with any number of blocks. Blocks take tiles of points in turn. If there are few
 // tiles, several blocks share a tile and each block takes a part of the clusters.
 template <bool Resident>
@@ -158,12 +164,12 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
     const std::int64_t first = task / splits * Shape::points;
     const int split = static_cast<int>(task % splits);
     const auto row_of = [&](int index) {
-      // The last tile is completed with copies of the last doubtful point.
+      // The last tile is filled up with copies of the last doubtful point.
       const std::int64_t place = first + index < count ? first + index : count - 1;
       return job.points + static_cast<std::int64_t>(job.doubtful[place]) * job.stride;
     };
     const std::int64_t first_place = first + static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
-    float reaches[2];  // upper bound of a candidate's score, for points lane / 4 and 8 + lane / 4 of the warp
+    float reaches[2];  // maximum score of a candidate, for points lane / 4 and 8 + lane / 4 of the warp
 #pragma unroll
     for (int row = 0; row < 2; ++row)
       reaches[row] = first_place + 8 * row < count ? job.reaches[first_place + 8 * row] : -INFINITY;
@@ -189,8 +195,8 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
         const std::int64_t place = first_place + 8 * row;
         const TensorLengths lengths = job.point_lengths[job.doubtful[place]];
         for (unsigned int rest = near[row]; rest != 0; rest &= rest - 1) {
-          // The score passes the common error bound of all clusters. Test it with the individual error bound of its
-          // cluster.
+          // The score is within the common error bound of all clusters. The individual error bound of its cluster
+          // decides.
           const int which = __ffs(static_cast<int>(rest)) - 1;
           const int cluster = cluster_of(tile, which);
           const float score = own[which] + job.half_squares[cluster];
@@ -204,14 +210,14 @@ __global__ __launch_bounds__(Tile<Resident>::threads,
   }
 }
 
-/// Words that the ranks add up together with the sums of an iteration.
+/// The words that the ranks add up together with the sums of an iteration.
 struct RankWords {
   Word changed;  ///< number of changed labels
-  Word looks;    ///< number of ranks that want to leave the loop after this iteration
+  Word looks;    ///< number of ranks that must leave the loop after this iteration
   Word stops;    ///< number of ranks on which a stop was requested
 };
 
-/// The sums of all ranks.
+/// The sums over all ranks, and the object that computes them.
 struct RankTotals {
   execution::RankSums& sums;
   cuda::DeviceBuffer<Word> words;
@@ -221,11 +227,23 @@ struct RankTotals {
 struct StepOutcome {
   PassCounters counters;
   UpdateState update;
-  RankWords of_ranks;  ///< zero if the GPUs of several ranks do not iterate together
+  RankWords of_ranks;  ///< zero unless the GPUs of several ranks iterate together
 };
 
 __global__ void note_step(const PassCounters* counters, bool looks, bool stops, RankWords* words) {
   *words = {counters->changed, looks ? 1u : 0u, stops ? 1u : 0u};
+}
+
+// Adds up the counters of all blocks. Launch: one warp.
+__global__ void add_counters(const PassCounters* of_blocks, std::int64_t blocks, PassCounters* total) {
+  PassCounters sum{};
+  for (std::int64_t block = threadIdx.x; block < blocks; block += 32) {
+    sum.changed += of_blocks[block].changed;
+    sum.doubtful += of_blocks[block].doubtful;
+  }
+  sum.changed = __reduce_add_sync(everyone, sum.changed);
+  sum.doubtful = __reduce_add_sync(everyone, sum.doubtful);
+  if (threadIdx.x == 0) *total = sum;
 }
 
 template <class T>
@@ -234,21 +252,23 @@ class TensorEngine final : public RankPasses<T> {
   using LeavesLabelsOnGpu = void;
 
   explicit TensorEngine(CudaFit<T>& job)
-      : job_(job), is_pipelined_(execution::has_warpgroup_code(job.gpu())),
+      : job_(job), n_(job.problem().n()), is_pipelined_(execution::has_warpgroup_code(job.gpu())),
         stride_(static_cast<int>(tensor_padded(job.problem().d(), tensor_columns))),
         has_wide_tiles_(is_pipelined_ && stride_ > tensor_pipeline_columns && job.problem().k() > tensor_clusters),
         padded_clusters_(static_cast<int>(
             tensor_padded(job.problem().k(), has_wide_tiles_ ? 2 * tensor_clusters : tensor_clusters))),
-        sums_(job.problem()), half_points_(job.problem().n() * stride_),
-        half_centroids_(std::int64_t{padded_clusters_} * stride_), half_squares_(padded_clusters_),
-        point_lengths_(tensor_padded(job.problem().n(), pipeline_granule)), cluster_lengths_(padded_clusters_ + 1),
-        columns_(3 * job.problem().d()), units_(2 * job.problem().d()), labels_(job.problem().n()),
-        lists_(list_words * job.problem().n()), candidates_(candidate_room * job.problem().n()),
-        possible_(is_pipelined_ ? (has_wide_tiles_ ? Wide::room : Streamed::room) * job.problem().n() : 0),
-        beginnings_(is_pipelined_ ? tensor_padded(job.problem().n(), tile_points()) / tile_points() : 0), all_(1),
+        plan_(job.host_rows() ? job.host_rows()->plan() : GpuTierPlan{.block_rows = n_}), room_(plan_.block_rows),
+        copies_(plan_.resident_blocks + (job.host_rows() ? 1 : 0)), sums_(job.problem()),
+        half_points_(copies_ * room_ * stride_), half_centroids_(std::int64_t{padded_clusters_} * stride_),
+        half_squares_(padded_clusters_), point_lengths_(copies_ * tensor_padded(room_, pipeline_granule)),
+        cluster_lengths_(padded_clusters_ + 1), columns_(3 * job.problem().d()), units_(2 * job.problem().d()),
+        labels_(n_), lists_((job.host_rows() ? list_words + 1 : list_words) * room_),
+        candidates_(candidate_room * room_),
+        possible_(is_pipelined_ ? (has_wide_tiles_ ? Wide::room : Streamed::room) * room_ : 0),
+        beginnings_(is_pipelined_ ? plan_.blocks * tiles_of_a_block() : 0), all_(1),
         cluster_counters_(2 * job.problem().k()), centroids_(job.problem().k() * job.problem().d()),
         next_(centroids_.size()), parts_(2 * job.problem().k()), outcome_(1), host_outcome_(1),
-        portions_(stop_of(job.problem()), 0x1p38) {
+        portions_(stop_of(job.problem()), 0x1p38), last_changed_(n_) {
     describe();
     prepare_points();
   }
@@ -329,15 +349,19 @@ class TensorEngine final : public RankPasses<T> {
   void bring_sums() override { fetch_sums(device_sums_, sums_, job_.stream()); }
 
   void bring_labels(std::int32_t* labels) override {
-    cuda::download(labels_, labels, filter_.n, job_.staging(), job_.threads(), job_.stream());
+    cuda::download(labels_, labels, n_, job_.staging(), job_.threads(), job_.stream());
   }
 
   core::ExactAccumulator own_inertia() override {
     const cuda::Stream& stream = job_.stream();
     point_at_centroids();
     const Statistics& statistics = job_.problem().statistics;
-    exact_inertia_by_rows<<<blocks(4), 128, 0, stream>>>(update_, statistics.inertia, inertia_.cleared(stream));
-    cuda::check_launch("exact_inertia_by_rows");
+    SharedTotal* const total = inertia_.cleared(stream);
+    for_each_block([](std::int64_t) { return true; },
+                   [&] {
+                     exact_inertia_by_rows<<<blocks(4), 128, 0, stream>>>(update_, statistics.inertia, total);
+                     cuda::check_launch("exact_inertia_by_rows");
+                   });
     return inertia_.fetch(statistics.inertia, statistics.weight_exponent, stream);
   }
 
@@ -361,7 +385,8 @@ class TensorEngine final : public RankPasses<T> {
 
   bool is_resident() const { return stride_ <= tensor_resident_columns; }
 
-  // The block shapes on Hopper, for points of one chunk, of two chunks, and of more chunks with few or many clusters.
+  // The shapes of blocks on Hopper: for points of one chunk, for points of two chunks, and for points of more chunks,
+  // with few or many clusters.
   using One = Pipeline<1, 128>;
   using Two = Pipeline<2, 128>;
   using Streamed = Pipeline<0, 128>;
@@ -374,6 +399,7 @@ class TensorEngine final : public RankPasses<T> {
     else if (stride_ > tensor_chunk) use(Two());
     else use(One());
   }
+  std::int64_t tiles_of_a_block() const { return tensor_padded(room_, tile_points()) / tile_points(); }
   int tile_points() const { return has_wide_tiles_ ? Wide::points : Streamed::points; }
   int tile_clusters() const { return has_wide_tiles_ ? Wide::clusters : Streamed::clusters; }
 
@@ -381,13 +407,29 @@ class TensorEngine final : public RankPasses<T> {
     return static_cast<unsigned int>(per_multiprocessor * job_.gpu().multiprocessors);
   }
 
-  std::int32_t* list(std::int64_t index) { return lists_.data() + index * filter_.n; }
+  std::int32_t* list(std::int64_t index) { return lists_.data() + index * room_; }
+  __half* halves_of(std::int64_t copy) { return half_points_.data() + copy * room_ * stride_; }
+  TensorLengths* lengths_of(std::int64_t copy) {
+    return point_lengths_.data() + copy * tensor_padded(room_, pipeline_granule);
+  }
+  std::int32_t* beginnings_of_block() { return beginnings_.data() + block_ * tiles_of_a_block(); }
+  /// Returns the place of the current block's 16-bit rows. Blocks whose copy does not stay share the last place.
+  std::int64_t copy_of_block() const { return std::min(block_, copies_ - 1); }
 
   void describe() {
+    if (job_.host_rows()) prepare_blocks();
     describe_columns();
     describe_filter();
     describe_update();
     if (is_pipelined_) describe_pipeline();
+  }
+
+  void prepare_blocks() {
+    rows_.emplace(*job_.host_rows(), job_.stream());
+    block_counters_ = cuda::DeviceBuffer<PassCounters>(plan_.blocks);
+    if (is_pipelined_) block_slots_ = cuda::DeviceBuffer<std::int32_t>(n_);
+    has_copy_.assign(static_cast<std::size_t>(plan_.blocks), false);
+    update_.by_blocks = true;
   }
 
   void describe_columns() {
@@ -408,15 +450,15 @@ class TensorEngine final : public RankPasses<T> {
       host_units_[column] = statistics.columns[column].unit;
       host_units_[column + static_cast<std::size_t>(d)] = statistics.is_on_grid(dim) ? 1 : 0;
     }
-    // The exponent of the scale has a lower limit. The squares of data below this limit underflow in the canonical
-    // chain. With the limited scale, the scores of such data stay below the constant of tensor_bound().
+    // The exponent of the scale has a lower limit. If data need a smaller exponent, their squares underflow in the
+    // canonical chain. With this limit, the scores of such data are smaller than the constant of tensor_bound().
     constexpr int least_exponent = -400;
     conversion_ = {columns_.data(), std::ldexp(1.0, tensor_exponent - core::exponent_above(half, least_exponent)),
                    static_cast<int>(d), stride_};
   }
 
   void describe_filter() {
-    filter_.n = job_.problem().n();
+    filter_.n = room_;
     filter_.k = static_cast<int>(job_.problem().k());
     filter_.points = half_points_.data();
     filter_.centroids = half_centroids_.data();
@@ -444,7 +486,7 @@ class TensorEngine final : public RankPasses<T> {
     const std::int64_t d = problem.d();
     update_.points = job_.points();
     update_.weights = job_.weights();
-    update_.n = problem.n();
+    update_.n = n_;
     update_.d = static_cast<int>(d);
     update_.k = static_cast<int>(problem.k());
     update_.labels = labels_.data();
@@ -465,7 +507,7 @@ class TensorEngine final : public RankPasses<T> {
     update_.sums = device_sums_.data();
     update_.sizes = cluster_counters_.data();
     update_.cursors = cluster_counters_.data() + problem.k();
-    update_.order = reinterpret_cast<unsigned int*>(list(7));
+    update_.order = reinterpret_cast<unsigned int*>(list(7));  // the last list: twice as long if there are blocks
     update_.parts = parts_.data();
     update_.state = &outcome_.data()->update;
     update_.relocates = problem.empty != EmptyCluster::keep;
@@ -473,8 +515,10 @@ class TensorEngine final : public RankPasses<T> {
   }
 
   void describe_pipeline() {
-    slots_ = list(4);
-    pipeline_.points = cuda::map_of_halves(half_points_.data(), filter_.n, stride_, tile_points());
+    if (!rows_) {
+      slots_ = list(4);
+      pipeline_.points = cuda::map_of_halves(half_points_.data(), n_, stride_, tile_points());
+    }
     pipeline_.clusters = cuda::map_of_halves(half_centroids_.data(), padded_clusters_, stride_, tile_clusters());
     pipeline_.half_squares = half_squares_.data();
     pipeline_.lengths = point_lengths_.data();
@@ -491,9 +535,9 @@ class TensorEngine final : public RankPasses<T> {
     const cuda::Stream& stream = job_.stream();
     columns_.copy_from_host(host_columns_.data(), static_cast<std::int64_t>(host_columns_.size()), stream);
     units_.copy_from_host(host_units_.data(), units_.size(), stream);
-    labels_.fill_bytes(0xff, stream);  // marks all points as having no cluster yet
+    labels_.fill_bytes(0xff, stream);  // marks all points as not having a cluster yet
     device_sums_.clear(stream);
-    point_lengths_.clear(stream);  // clears the lengths of all points, and of the padding of the last tile
+    point_lengths_.clear(stream);  // sets the lengths of all points, and of the padding of the last tile, to zero
     if (is_pipelined_) {
       with_pipeline([]<class Shape>(Shape) {
         cuda::allow_shared_memory(reinterpret_cast<const void*>(find_possible<Shape>), Shape::shared_bytes);
@@ -503,9 +547,12 @@ class TensorEngine final : public RankPasses<T> {
       cuda::check(cudaMemcpyAsync(all_.data(), &host_outcome_[0].counters, sizeof(PassCounters), cudaMemcpyHostToDevice,
                                   stream),
                   "cudaMemcpyAsync");
-      name_slots<<<blocks(8), 256, 0, stream>>>(slots_, filter_.n);
-      cuda::check_launch("name_slots");
-      convert_all_points();
+      for (std::int64_t block = 0; block < plan_.blocks; ++block) {
+        enter(block);
+        name_slots<<<blocks(8), 256, 0, stream>>>(slots_, filter_.n);
+        cuda::check_launch("name_slots");
+      }
+      if (!rows_) convert_points_of_block();
       stream.wait();
       return;
     }
@@ -516,14 +563,15 @@ class TensorEngine final : public RankPasses<T> {
     cuda::allow_shared_memory(is_resident() ? reinterpret_cast<const void*>(note_candidates<true>)
                                             : reinterpret_cast<const void*>(note_candidates<false>),
                               shared);
-    convert_all_points();
+    if (!rows_) convert_points_of_block();
     stream.wait();
   }
 
-  void convert_all_points() {
+  /// Rounds the points of the current block, or all points if there are no blocks.
+  void convert_points_of_block() {
     const auto convert = [&]<int lanes>(std::integral_constant<int, lanes>) {
-      convert_points<lanes><<<blocks(8), 256, 0, job_.stream()>>>(job_.points(), filter_.n, slots_, conversion_,
-                                                                  half_points_.data(), point_lengths_.data());
+      convert_points<lanes><<<blocks(8), 256, 0, job_.stream()>>>(
+          update_.points, filter_.n, slots_, conversion_, halves_of(copy_of_block()), lengths_of(copy_of_block()));
     };
     if (stride_ <= 16) convert(std::integral_constant<int, 4>());
     else if (stride_ <= 32) convert(std::integral_constant<int, 8>());
@@ -532,26 +580,101 @@ class TensorEngine final : public RankPasses<T> {
     cuda::check_launch("convert_points");
   }
 
-  /// Returns true if a new order is worthwhile: enough labels have changed since the points were last ordered, and few
-  /// labels change now, so a new order will last.
+  /// Returns true if a new order is worthwhile: enough labels have changed since the points were last ordered, and so
+  /// few labels change now that a new order will last.
   bool is_worth_ordering(std::int64_t changed) const {
-    return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < filter_.n &&
-           3 * moved_since_ordered_ > filter_.n;
+    return is_pipelined_ && pipeline_.cluster_tiles > 1 && 4 * changed < n_ && 3 * moved_since_ordered_ > n_;
   }
 
-  /// Orders the slots by the points' labels. Uses the kernels that order the entries of an update.
+  /// Orders the slots by the points' labels, within each block if there are blocks. Uses the kernels that order the
+  /// entries of an update.
   void order_points() {
-    const cuda::Stream& stream = job_.stream();
+    for (std::int64_t block = 0; block < plan_.blocks; ++block) {
+      enter(block);
+      if (rows_ && has_copy_[static_cast<std::size_t>(block)]) order_copies();
+      else order_slots();
+      if (!rows_) convert_points_of_block();
+      find_beginnings<<<blocks_for(tiles_of_a_block(), 256), 256, 0, job_.stream()>>>(
+          slots_, filter_.labels, filter_.n, tile_points(), tile_clusters(), beginnings_of_block());
+      cuda::check_launch("find_beginnings");
+    }
+    moved_since_ordered_ = 0;
+  }
+
+  void order_slots() {
     ExactUpdateJob<T> by_label = update_;
     by_label.counters = all_.data();
+    by_label.joins_all = true;
     by_label.sums = nullptr;
     by_label.order = reinterpret_cast<unsigned int*>(slots_);
     launch_order(by_label);
-    convert_all_points();
-    find_beginnings<<<blocks_for(beginnings_.size(), 256), 256, 0, stream>>>(
-        slots_, labels_.data(), filter_.n, tile_points(), tile_clusters(), beginnings_.data());
-    cuda::check_launch("find_beginnings");
-    moved_since_ordered_ = 0;
+  }
+
+  /// Orders the slots and the 16-bit rows of the current block, whose points are in host memory.
+  void order_copies() {
+    const cuda::Stream& stream = job_.stream();
+    std::int32_t* const place_of = list(4);
+    invert_slots<<<blocks(8), 256, 0, stream>>>(slots_, filter_.n, place_of);
+    cuda::check_launch("invert_slots");
+    order_slots();
+    __half* const halves = halves_of(copies_ - 1);  // the place for blocks whose copy does not stay
+    TensorLengths* const lengths = lengths_of(copies_ - 1);
+    reorder_rows<<<blocks(8), 256, 0, stream>>>(filter_.points, filter_.point_lengths, stride_, filter_.n, slots_,
+                                                place_of, halves, lengths);
+    cuda::check_launch("reorder_rows");
+    const auto copy = [&](void* to, const void* from, std::int64_t bytes) {
+      cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
+                  "cudaMemcpyAsync");
+    };
+    copy(halves_of(copy_of_block()), halves, filter_.n * stride_ * static_cast<std::int64_t>(sizeof *halves));
+    copy(lengths_of(copy_of_block()), lengths, filter_.n * static_cast<std::int64_t>(sizeof *lengths));
+  }
+
+  /// Makes a block the current one: from here on, the kernels' points are the points of this block. Does nothing if
+  /// there are no blocks.
+  void enter(std::int64_t block) {
+    if (!rows_) return;
+    block_ = block;
+    const std::int64_t first = rows_->first(block);
+    filter_.n = update_.n = pipeline_.n = rows_->rows(block);
+    filter_.points = halves_of(copy_of_block());
+    filter_.point_lengths = pipeline_.lengths = lengths_of(copy_of_block());
+    filter_.labels = labels_.data() + first;
+    filter_.counters = block_counters_.data() + block;
+    update_.counters = filter_.counters;
+    update_.labels = filter_.labels;
+    update_.weights = job_.weights() ? job_.weights() + first : nullptr;
+    if (!is_pipelined_) return;
+    slots_ = block_slots_.data() + first;
+    pipeline_.points = cuda::map_of_halves(filter_.points, filter_.n, stride_, tile_points());
+    pipeline_.beginnings = beginnings_of_block();
+  }
+
+  /// Calls work() for each block after entering it. `needs_rows(block)`: true if all rows of the block must be copied
+  /// to the GPU. If there are no blocks, calls work() once. Blocks are entered in ascending and in descending order in
+  /// turn, so that blocks which are still on the GPU come first.
+  template <class NeedsRows, class Work>
+  void for_each_block(const NeedsRows& needs_rows, const Work& work) {
+    if (!rows_) return work();
+    const auto block_at = [&](std::int64_t turn) { return is_backwards_ ? plan_.blocks - 1 - turn : turn; };
+    for (std::int64_t turn = 0; turn < plan_.blocks; ++turn) {
+      core::honour_stop(stop_of(job_.problem()), "stopped while the GPU was at work");
+      const std::int64_t block = block_at(turn);
+      enter(block);
+      room_for_rows_ = needs_rows(block) ? nullptr : rows_->begin_without_rows();
+      update_.points = room_for_rows_ ? room_for_rows_ : rows_->begin(block);
+      if (turn + 1 < plan_.blocks && needs_rows(block_at(turn + 1))) rows_->ask_for(block_at(turn + 1));
+      work();
+      rows_->end();
+    }
+    is_backwards_ = !is_backwards_;
+  }
+
+  /// Copies the listed rows of the current block to the GPU, unless all its rows are there.
+  void bring(const std::int32_t* rows, const unsigned int* count) {
+    if (!room_for_rows_) return;
+    bring_rows<T><<<blocks(8), 256, 0, job_.stream()>>>(rows_->on_host(block_), update_.d, rows, count, room_for_rows_);
+    cuda::check_launch("bring_rows");
   }
 
   void point_at_centroids() {
@@ -559,7 +682,7 @@ class TensorEngine final : public RankPasses<T> {
     update_.next = next_.data();
   }
 
-  /// Computes the labels of all points for the centroids that are on the GPU.
+  /// Computes the labels of all points. The centroids must be on the GPU.
   void launch_pass() {
     const cuda::Stream& stream = job_.stream();
     outcome_.clear(stream);
@@ -569,19 +692,46 @@ class TensorEngine final : public RankPasses<T> {
         centroids_.data(), filter_.k, padded_clusters_, conversion_, half_centroids_.data(), half_squares_.data(),
         cluster_lengths_.data(), cluster_lengths_.data() + padded_clusters_);
     cuda::check_launch("convert_centroids");
-    const std::int64_t tile = is_pipelined_ ? tile_points() : is_resident() ? Few::points : Many::points;
-    const double operations = static_cast<double>(padded_clusters_) * stride_;
     earlier_doubtful_ = 0;
-    portions_.run(filter_.n, operations, tile, stream, [&](std::int64_t first, std::int64_t count) {
-      if (first > 0) forget_doubtful();
-      launch_assignment(first, count);
-    });
+    if (rows_) return launch_pass_by_blocks();
+    assign_block();
     launch_sums();
   }
 
-  /// Empties the lists of doubtful points, for the next portion.
+  void launch_pass_by_blocks() {
+    const cuda::Stream& stream = job_.stream();
+    // The number of labels that the whole pass will change is unknown while its first blocks are summed. The last pass
+    // decides whether the sums start at zero.
+    update_.joins_all = 2 * last_changed_ > n_;
+    if (update_.joins_all) device_sums_.clear(stream);
+    block_counters_.clear(stream);
+    const bool copies_all = update_.joins_all || copies_whole_blocks(share_read_, shape_of(job_.problem()));
+    for_each_block([&](std::int64_t block) { return copies_all || !has_copy_[static_cast<std::size_t>(block)]; },
+                   [&] {
+                     if (!has_copy_[static_cast<std::size_t>(block_)]) convert_points_of_block();
+                     has_copy_[static_cast<std::size_t>(block_)] = block_ < plan_.resident_blocks;
+                     assign_block();
+                     launch_sums();
+                   });
+    add_counters<<<1, 32, 0, stream>>>(block_counters_.data(), plan_.blocks, &outcome_.data()->counters);
+    cuda::check_launch("add_counters");
+  }
+
+  /// Computes the labels of the current block, or of all points if there are no blocks.
+  void assign_block() {
+    const std::int64_t tile = is_pipelined_ ? tile_points() : is_resident() ? Few::points : Many::points;
+    const double operations = static_cast<double>(padded_clusters_) * stride_;
+    portions_.run(filter_.n, operations, tile, job_.stream(), [&](std::int64_t first, std::int64_t count) {
+      if (first > 0) forget_doubtful();
+      launch_assignment(first, count);
+    });
+  }
+
+  /// Empties the lists of doubtful points before the next portion.
   void forget_doubtful() {
-    outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
+    cuda::check(cudaMemcpyAsync(&host_outcome_[0].counters, filter_.counters, sizeof(PassCounters),
+                                cudaMemcpyDeviceToHost, job_.stream()),
+                "cudaMemcpyAsync");
     job_.stream().wait();
     earlier_doubtful_ += host_outcome_[0].counters.doubtful;
     PassCounters* counters = filter_.counters;
@@ -589,7 +739,7 @@ class TensorEngine final : public RankPasses<T> {
       cuda::check(cudaMemsetAsync(counter, 0, sizeof *counter, job_.stream()), "cudaMemsetAsync");
   }
 
-  /// Computes the labels of `count` points. `first` must be the start of a tile.
+  /// Computes the labels of `count` points, beginning with point `first`. `first` must be the start of a tile.
   void launch_assignment(std::int64_t first, std::int64_t count) {
     const cuda::Stream& stream = job_.stream();
     filter_.first_point = first;
@@ -607,7 +757,8 @@ class TensorEngine final : public RankPasses<T> {
       note_candidates<false><<<blocks(1), Many::threads, shared, stream>>>(filter_);
       cuda::check_launch("note_candidates");
     }
-    const ChainJob<T> rows{job_.points(), centroids_.data(), update_.d};
+    bring(filter_.doubtful, &filter_.counters->doubtful);
+    const ChainJob<T> rows{update_.points, centroids_.data(), update_.d};
     compare_candidates<T><<<blocks(8), 256, 0, stream>>>(filter_, rows);
     cuda::check_launch("compare_candidates");
     compare_all<T><<<blocks(8), 256, 0, stream>>>(filter_, rows);
@@ -645,24 +796,25 @@ class TensorEngine final : public RankPasses<T> {
   void launch_sums() {
     const cuda::Stream& stream = job_.stream();
     point_at_centroids();
+    bring(filter_.moved_points, &filter_.counters->changed);
     launch_order(update_);
     if (update_.weights) add_entries<T, true><<<blocks(8), add_threads, 0, stream>>>(update_);
     else add_entries<T, false><<<blocks(8), add_threads, 0, stream>>>(update_);
     cuda::check_launch("add_entries");
   }
 
-  /// Runs a pass over the points of all ranks, and adds up their sums. `looks`: true if this rank wants to leave the
-  /// loop after this iteration. After a stop request the results are invalid, but the ranks still meet.
+  /// Runs a pass over the points of all ranks, and adds up their sums. `looks` is true if this rank must leave the loop
+  /// after this iteration. After a stop request, the ranks still add up their sums, but the results are invalid.
   void launch_pass_on_ranks(bool looks) {
     const cuda::Stream& stream = job_.stream();
     const std::stop_token& stop = job_.problem().ranks().asked();
     try {
       launch_pass();
     } catch (const InterruptedError&) {
-      // stop_requested() is true from here on
+      // at this point, stop_requested() returns true
     }
     const std::int64_t sums = sum_words(update_);
-    note_step<<<1, 1, 0, stream>>>(filter_.counters, looks, stop.stop_requested(),
+    note_step<<<1, 1, 0, stream>>>(&outcome_.data()->counters, looks, stop.stop_requested(),
                                    reinterpret_cast<RankWords*>(device_sums_.data() + sums));
     cuda::check_launch("note_step");
     totals_->sums.add_up(device_sums_.data(), totals_->words.data(), device_sums_.size(), stream);
@@ -689,8 +841,11 @@ class TensorEngine final : public RankPasses<T> {
     outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
     if (totals_) totals_->sums.wait(job_.stream());
     else job_.stream().wait();
-    rechecked_ += earlier_doubtful_ + host_outcome_[0].counters.doubtful;
-    assignments_ += filter_.n;
+    const std::int64_t doubtful = earlier_doubtful_ + host_outcome_[0].counters.doubtful;
+    last_changed_ = host_outcome_[0].counters.changed;
+    share_read_ = static_cast<double>(doubtful + last_changed_) / static_cast<double>(n_);
+    rechecked_ += doubtful;
+    assignments_ += n_;
   }
 
   void run_pass(MatrixView<const T> centroids) {
@@ -699,21 +854,25 @@ class TensorEngine final : public RankPasses<T> {
     fetch_outcome();
   }
 
-  // Fetches the sums for the driver. Fetches the labels too, unless `labels` is null.
+  // Copies the sums to the host, for the driver. If `labels` is not null, copies the labels, too.
   void fetch(std::int32_t* labels) {
     const cuda::Stream& stream = job_.stream();
     fetch_sums(device_sums_, sums_, stream);
     if (labels) return bring_labels(labels);
-    cuda::check(cudaMemcpyAsync(job_.problem().labels_on_gpu, labels_.data(), static_cast<std::size_t>(filter_.n) * 4,
+    cuda::check(cudaMemcpyAsync(job_.problem().labels_on_gpu, labels_.data(), static_cast<std::size_t>(n_) * 4,
                                 cudaMemcpyDeviceToDevice, stream),
                 "cudaMemcpyAsync");
   }
 
   CudaFit<T>& job_;
+  std::int64_t n_;
   bool is_pipelined_;  ///< true on Hopper
   int stride_;
-  bool has_wide_tiles_;  ///< true on Hopper with many columns
+  bool has_wide_tiles_;  ///< true on Hopper if there are many columns
   int padded_clusters_;
+  GpuTierPlan plan_;
+  std::int64_t room_;    ///< number of points of a block, or of all points if there are no blocks
+  std::int64_t copies_;  ///< number of blocks whose 16-bit rows have memory
   FilterJob filter_{};
   PipelineJob pipeline_{};
   ExactUpdateJob<T> update_{};
@@ -734,7 +893,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<Possible> possible_;
   cuda::DeviceBuffer<std::int32_t> beginnings_;
   cuda::DeviceBuffer<PassCounters> all_;  ///< counters of a pass in which all labels change
-  /// The point in each row of half_points_; null if the rows are in the points' original order.
+  /// The point in each 16-bit row of the current block; null if the rows are in the points' original order.
   std::int32_t* slots_ = nullptr;
   cuda::DeviceBuffer<unsigned int> cluster_counters_;
   cuda::DeviceBuffer<T> centroids_;
@@ -746,8 +905,17 @@ class TensorEngine final : public RankPasses<T> {
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
   cuda::Portions portions_;
+  std::optional<RowBlocks<T>> rows_;  ///< set if the points are in host memory; kernels then process them by blocks
+  cuda::DeviceBuffer<PassCounters> block_counters_;
+  cuda::DeviceBuffer<std::int32_t> block_slots_;
+  std::vector<bool> has_copy_;  ///< per block: true if its 16-bit rows are on the GPU to stay
+  std::int64_t block_ = 0;      ///< the current block
+  bool is_backwards_ = false;   ///< the order of blocks in the next pass
+  T* room_for_rows_ = nullptr;  ///< if the current block was begun without its rows: where bring() copies them
+  std::int64_t last_changed_;   ///< number of labels that the last pass changed
+  double share_read_ = 1;       ///< share of the points whose rows the last pass needed
   std::int64_t moved_since_ordered_ = 0;  ///< number of label changes since the slots were last ordered
-  std::int64_t earlier_doubtful_ = 0;     ///< number of doubtful points in the current pass before its last portion
+  std::int64_t earlier_doubtful_ = 0;     ///< number of doubtful points in the current pass, without its last portion
   bool pass_is_pending_ = false;
   std::int64_t assignments_ = 0;
   std::int64_t rechecked_ = 0;
@@ -756,7 +924,10 @@ class TensorEngine final : public RankPasses<T> {
 template <class T>
 struct TensorFit {
   TensorFit(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases)
-      : job(problem, execution, Layout::rows, TensorEngine<T>::bytes(problem)), engine(job) {
+      : job(problem, execution, Layout::rows,
+            GpuNeeds(TensorEngine<T>::bytes(problem),
+                     HostRowsJob{.shape = shape_of(problem), .on_ranks = !problem.ranks().is_alone()})),
+        engine(job) {
     block_threads(execution, Tile<true>::threads);  // checks the option; the number of threads is fixed by the tiles
     core::add_phase(phases, "prepare", core::seconds_since(start));
   }

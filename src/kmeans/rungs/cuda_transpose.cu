@@ -4,7 +4,7 @@
 // coordinate j of points 0, 1, 2, ... is contiguous. When the 32 threads of a warp read coordinate j of their points,
 // the request covers 128 adjacent bytes (256 in double), and the instruction uses every byte it loads: the access is
 // coalesced. No cache has to keep a line from one coordinate to the next. The centroids are transposed too, as in the
-// laboratory's program, although their layout hardly matters because all threads of a warp read the same element.
+// published experiment, although their layout hardly matters because all threads of a warp read the same element.
 //
 // Bytes per iteration: the points are read from GPU memory k times unless the caches help, because the outer loop runs
 // over clusters and the inner loop over coordinates; 4 n for the labels; 4 n over the bus. Operations: as before.

@@ -3,10 +3,10 @@
 // What changes from `cuda_shared`: there, the innermost loop compares, counts and jumps after every coordinate. The
 // unrolled loop has this overhead once per eight coordinates, and eight independent loads are in flight before the
 // first result is needed. With many points the gain is small, because a GPU already hides latency by switching warps;
-// the laboratory measured 3 %. With fewer than eight columns, nothing is unrolled.
+// a published experiment measured 3 %. With fewer than eight columns, nothing is unrolled.
 //
 // Bytes and operations: as before. Limits: as in `cuda_shared`.
-// Source: the laboratory's experiment; loop unrolling is older than caches.
+// Source: that experiment (experiments/kmeans-simt.json); loop unrolling is older than caches.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 

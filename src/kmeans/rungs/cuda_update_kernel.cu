@@ -10,7 +10,7 @@
 // over the bus. Operations: 3 n k d, and n (d + 2) atomic additions, which queue at k (d + 2) addresses if there are
 // few clusters.
 // Limits: as in `cuda_shared`; the order of additions, and with it the last bits of the sums, differs from run to run.
-// Source: the laboratory's experiment; atomic functions: NVIDIA's CUDA C++ Programming Guide.
+// Source: experiments/kmeans-simt.json; atomic functions: NVIDIA's CUDA C++ Programming Guide.
 #include "kmeans/gpu/support.hpp"
 #include "kmeans/problem.hpp"
 
@@ -62,7 +62,7 @@ class UpdateKernelEngine {
         sums_(job), centroids_(job.problem().k() * job.problem().d()), labels_(job.problem().n()), changed_(1),
         assign_portions_(job.problem().stop, operations_of_the_first_launch),
         add_portions_(job.problem().stop, additions_of_the_first_launch) {
-    labels_.fill_bytes(0xff, job.stream());  // every label is -1: no cluster yet
+    labels_.fill_bytes(0xff, job.stream());  // every label is -1, because the points have no clusters yet
   }
 
   Outcome pass(MatrixView<const T> centroids, std::int32_t* labels, std::vector<Phase>& phases) {
@@ -102,7 +102,7 @@ class UpdateKernelEngine {
     core::PhaseTimer timer(phases, "to_host");
     changed_.copy_to_host(&changed, 1, stream);
     sums_.fetch();
-    // The driver reads labels only to move a point to an empty cluster.
+    // The driver needs the labels only if it moves a point to an empty cluster.
     if (sums_.any_empty()) fetch_labels(labels);
     return {static_cast<std::int64_t>(changed)};
   }
@@ -110,7 +110,7 @@ class UpdateKernelEngine {
   const FloatSums<T>& sums() const { return sums_.on_host(); }
 
   double finish(MatrixView<const T> centroids, std::int32_t* labels, bool /*labels_are_current*/) {
-    std::vector<Phase> uncounted;  // not reported: a phase of the driver includes this time
+    std::vector<Phase> uncounted;  // not reported, because a phase of the driver includes this time
     pass(centroids, labels, uncounted);
     fetch_labels(labels);
     return float_inertia(job_, centroids_.data(), labels_.data());
@@ -118,7 +118,7 @@ class UpdateKernelEngine {
   static double rechecked() { return 0; }
 
  private:
-  // This number is small, because all additions may use the same few addresses.
+  // The number is small, because all additions may have the same few addresses.
   static constexpr double additions_of_the_first_launch = 0x1p28;
 
   void fetch_labels(std::int32_t* labels) {

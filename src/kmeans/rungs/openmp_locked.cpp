@@ -54,7 +54,7 @@ enum class LockName : std::uint8_t {
   park_lock
 };
 
-/// The work a thread does under one acquisition of the lock.
+/// The work that a thread does while it holds the lock.
 enum class LockGranularity : std::uint8_t {
   point,  ///< adds one point
   chunk,  ///< adds the private sums of some hundred points
@@ -104,7 +104,7 @@ constinit const core::OptionTable lock_options = core::option_table<LockOptions>
 struct NoLock {};
 struct OpenMpCritical {};
 
-/// Calls section() while this thread holds the lock.
+/// Acquires the lock, calls section(), and releases the lock.
 template <class Lock, class Section>
 void with(Lock& lock, const Section& section) {
   if constexpr (std::is_same_v<Lock, NoLock>) {
@@ -118,7 +118,7 @@ void with(Lock& lock, const Section& section) {
   }
 }
 
-/// Calls use(std::type_identity<Lock>()) with the lock type of this name.
+/// Calls use(std::type_identity<Lock>()). Lock is the lock type with this name.
 template <class Use>
 Outcome with_lock(LockName name, const Use& use) {
   switch (name) {
@@ -139,8 +139,8 @@ Outcome with_lock(LockName name, const Use& use) {
   return use(std::type_identity<std::mutex>());
 }
 
-/// Adds to a shared sum. If no lock protects the sum, uses relaxed loads and stores, which can lose updates but have
-/// defined behaviour.
+/// Adds to a shared sum. If no lock protects the sum, uses relaxed loads and stores. They can lose updates, but their
+/// behaviour is defined.
 template <bool locked, class T>
 void add(T& sum, T value) {
   if constexpr (locked) {

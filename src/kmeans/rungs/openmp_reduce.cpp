@@ -6,14 +6,13 @@
 // makes k-means scale.
 //
 // Work per iteration: n k d subtractions, multiplications and additions; n (d + 2) additions; `threads` * k (d + 2)
-// additions at the end; n d elements read from memory. Memory: 8 k (d + 2) bytes per thread and for the total.
-// Limits: the copies are adjacent in one array, which the calling thread allocates and clears. If a copy is small, its
-// end and the start of the next copy share a cache line. That line then travels between cores although no thread needs
-// another thread's numbers (false sharing). With k = 4 and d = 1, the line travels for every point. On a machine with
-// several NUMA nodes, all copies are on the calling thread's node. The next rung fixes both problems, false sharing and
-// placement.
-// Source: the `reduction` clause of the OpenMP specification, written out by hand; false sharing: W. J. Bolosky and M.
-// L. Scott, "False sharing and its effect on shared memory performance" (1993).
+// additions at the end; n d elements read from memory. Memory: 8 k (d + 2) bytes per thread, and the same for the
+// total. Limits: the copies are adjacent in one array, which the calling thread allocates and clears. If a copy is
+// small, its end and the start of the next copy share a cache line. That line then travels between cores although no
+// thread needs another thread's numbers (false sharing). With k = 4 and d = 1, the line travels for every point. On a
+// machine with several NUMA nodes, all copies are on the calling thread's node. The next rung fixes both problems,
+// false sharing and placement. Source: the `reduction` clause of the OpenMP specification, written out by hand; false
+// sharing: W. J. Bolosky and M. L. Scott, "False sharing and its effect on shared memory performance" (1993).
 #include "kmeans/lloyd/textbook.hpp"
 #include "kmeans/problem.hpp"
 
@@ -22,7 +21,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
-  // The private copies, one after another. Each consists of k x d sums, k weights and k counts.
+  // The private copies, one after another. Each copy consists of k x d sums, k weights and k counts.
   Buffer<double> sums(threads * problem.k() * problem.d());
   core::fill_until_stopped(problem.stop, sums.begin(), sums.end(), 0.0);
   Buffer<double> weights(threads * problem.k(), 0.0);
@@ -36,8 +35,8 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
     const std::int64_t block = points_between_polls(job);
 #pragma omp parallel num_threads(threads)
     {
-      // The loop runs over copies instead of thread numbers, so that a thread team smaller than requested still fills
-      // every copy.
+      // The loop runs over copies and not over thread numbers. So every copy is filled, even if the system provides
+      // fewer threads than requested.
 #pragma omp for schedule(static)
       for (int copy = 0; copy < threads; ++copy) {
         double* const own_sums = sums.data() + copy * k * d;
@@ -46,7 +45,7 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
         std::fill_n(own_sums, k * d, 0.0);
         std::fill_n(own_weights, k, 0.0);
         std::fill_n(own_counts, k, std::int64_t{0});
-        Outcome outcome{0, 0.0};  // on the thread's stack, so that threads share no cache line during the loop
+        Outcome outcome{0, 0.0};  // on the thread's stack, because threads should share no cache line during the loop
         const cpu::Range range = cpu::share(job.n(), copy, threads);
         for (std::int64_t first = range.begin; first < range.end && !job.stop.stop_requested(); first += block)
           for (std::int64_t point = first; point < std::min(first + block, range.end); ++point) {
@@ -65,8 +64,8 @@ KMeansResult<T> openmp_reduce(const Problem<T>& problem, const Execution& execut
         outcomes[static_cast<std::size_t>(copy)] = outcome;
       }  // implied barrier: every copy is complete
 
-      // Reduces by clusters: each thread adds up all copies of its clusters in ascending order. The result depends on
-      // the number of threads but not on their timing.
+      // The reduction is divided by clusters: each thread adds up all copies of its clusters in ascending order. The
+      // result depends on the number of threads but not on their timing.
 #pragma omp for schedule(static)
       for (std::int64_t cluster = 0; cluster < k; ++cluster) {
         if (job.stop.stop_requested()) continue;

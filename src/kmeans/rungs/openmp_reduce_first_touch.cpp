@@ -32,8 +32,8 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-// Returns the number of pieces per thread. More pieces balance cores of different speed better. But a piece needs some
-// thousand points, and the sums of a thread's pieces must not fill the caches.
+// Returns the number of pieces per thread. With more pieces, it matters less that cores differ in speed. But a piece
+// should have some thousand points, and the sums of a thread's pieces must not fill the caches.
 int first_touch_pieces(const Shape& shape, int threads) {
   constexpr std::int64_t most_pieces = 16;
   constexpr std::int64_t least_points = 4096;
@@ -43,7 +43,7 @@ int first_touch_pieces(const Shape& shape, int threads) {
       std::clamp<std::int64_t>(std::min(shape.points / threads / least_points, most_bytes / bytes), 1, most_pieces));
 }
 
-/// Memory straight from the operating system. Its pages are not yet placed on a NUMA node.
+/// Memory that comes directly from the operating system. Its pages are not yet placed on a NUMA node.
 class FreshPages {
  public:
   FreshPages() = default;
@@ -68,12 +68,12 @@ class FreshPages {
 
 struct PrivateSums {
   double* sums;          ///< k x d
-  double* weights;       ///< k
-  std::int64_t* counts;  ///< k
+  double* weights;       ///< k elements
+  std::int64_t* counts;  ///< k elements
 };
 
 /// A copy of the sums for each piece of each thread's share. Each thread allocates the copies of its pieces in the
-/// first pass, because the driver has bound the threads to CPUs by then.
+/// first pass. Before this pass, the driver binds the threads to CPUs.
 class PrivateSumPages {
  public:
   PrivateSumPages(const Shape& shape, int threads)
@@ -90,7 +90,8 @@ class PrivateSumPages {
     const int parts = static_cast<int>(pages_.size());
     const auto bytes = static_cast<std::size_t>(k_ * (d_ + 2)) * sizeof(double);
     std::vector<PrivateSums> copies(pages_.size());
-    // Uses the schedule and shares of assign_and_reduce(), so that each thread allocates the copies of its pieces.
+    // This loop has the same schedule and shares as assign_and_reduce(), so that each thread allocates the copies of
+    // the pieces that it owns.
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int thread = 0; thread < threads_; ++thread) {
       const cpu::Range own = cpu::share(parts, thread, threads_);
@@ -117,8 +118,8 @@ class PrivateSumPages {
   std::vector<PrivateSums> copies_;
 };
 
-/// Runs the loop and the reduction of `openmp_reduce` over pieces. A thread that has finished its own pieces takes
-/// pieces that other threads have not started. `total` must be zero on entry.
+/// Runs the loop and the reduction of `openmp_reduce` over pieces. A thread that has finished its pieces takes pieces
+/// that other threads have not started. `total` must be zero at the start.
 template <class T>
 Outcome assign_and_reduce(const Problem<T>& problem, MatrixView<const T> centroids, std::int32_t* labels,
                           std::span<const PrivateSums> copies, int threads, FloatSums<T>& total) {

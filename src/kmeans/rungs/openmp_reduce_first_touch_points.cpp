@@ -7,7 +7,7 @@
 //
 // Work per iteration: as before. The first pass also reads and writes n d elements to copy the points. Memory: a second
 // copy of the points, 8 k (d + 2) bytes per thread rounded up to whole pages, and the total.
-// Limits: it pays only if the machine has several NUMA nodes, threads are bound (`--pin`), and there are many
+// Limits: the copy pays only if the machine has several NUMA nodes, threads are bound (`--pin`), and there are many
 // iterations. It gains nothing if each thread has already written the points that it reads, as in `gradus bench`.
 // Source: C. Lameter, "NUMA (non-uniform memory access): an overview", ACM Queue 11 (2013), on first-touch placement.
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-/// Memory straight from the operating system. Its pages are not yet placed on a NUMA node.
+/// Memory that comes directly from the operating system. Its pages are not yet placed on a NUMA node.
 class FreshPages {
  public:
   explicit FreshPages(std::size_t bytes)
@@ -41,8 +41,8 @@ class FreshPages {
   std::size_t bytes_;
 };
 
-/// Memory for the points and sums. No thread touches it before the first pass, because only then has the driver bound
-/// the threads to CPUs.
+/// Memory for the points and sums. No thread touches it before the first pass, because the driver binds the threads to
+/// CPUs only then.
 template <class T>
 class PrivateCopies {
  public:
@@ -151,8 +151,8 @@ KMeansResult<T> openmp_reduce_first_touch_points(const Problem<T>& problem, cons
 
 namespace {
 
-/// Returns the memory of three things: the total sums, one copy of the sums per thread on separate pages, and a second
-/// copy of the points.
+/// Returns the memory of the total sums, of one copy of the sums per thread on separate pages, and of the second copy
+/// of the points.
 core::Memory float_sums_and_points_on_pages(const Shape& shape, int threads) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t copy = (FloatSums<double>::bytes(shape) + page - 1) / page * page;

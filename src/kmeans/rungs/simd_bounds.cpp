@@ -59,14 +59,15 @@
 #define GRADUS_KMEANS_SIMD_BOUNDS
 namespace gradus::kmeans_detail {
 
-// Each factor covers the rounding of one addition and of the multiplication by the factor.
+// The factors round to the safe side. Each factor covers two roundings: of one addition, and of the multiplication by
+// the factor.
 constexpr float outwards = 1 + 0x1p-22F;
 constexpr float inwards = 1 - 0x1p-22F;
 
 // The points that the bounds leave undecided, and the bounds of their block.
 template <class T>
 struct UndecidedPoints {
-  const T* rows;  // first row of the block
+  const T* rows;  // rows of the block
   std::int64_t stride;
   const std::int32_t* active;  // indices of the undecided points within the block
   std::int64_t count;
@@ -77,7 +78,7 @@ struct UndecidedPoints {
   std::int64_t groups;
   std::int64_t group_clusters;
   std::int32_t* queues;
-  std::int64_t* searched;  // counter: increased by the number of searched pairs of a point and a cluster
+  std::int64_t* searched;  // counts the pairs of a point and a cluster that are searched
 };
 
 }  // namespace gradus::kmeans_detail
@@ -88,7 +89,7 @@ namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Updates the bounds of a block after the centroids moved. Returns the number of points that the bounds leave
+// Updates the bounds of a block after the centroids have moved. Returns the number of points that the bounds leave
 // undecided.
 std::int64_t move_bounds_kernel(std::int64_t count, std::int64_t groups, const std::int32_t* labels,
                                 const float* cluster_drifts, const float* group_drifts, float* upper, float* lower,
@@ -133,7 +134,7 @@ std::int64_t move_bounds_kernel(std::int64_t count, std::int64_t groups, const s
   return found;
 }
 
-// Computes four canonical distances at a time, because each distance is a chain of dependent additions.
+// Computes four canonical distances at a time, because the additions of one distance depend on each other.
 template <class T>
 void own_distances_kernel(const T* rows, std::int64_t stride, const std::int32_t* points, std::int64_t count,
                           const std::int32_t* labels, const T* centroids, std::int64_t dimensions, double* out) {
@@ -158,7 +159,7 @@ void own_distances_kernel(const T* rows, std::int64_t stride, const std::int32_t
         exact_distance(rows + points[index] * stride, centroids + labels[points[index]] * dimensions, dimensions);
 }
 
-// The best cluster found so far for a point.
+// The nearest cluster of a point that the search has found so far.
 struct Best {
   double distance;
   std::int32_t label;
@@ -181,7 +182,7 @@ std::int64_t search_groups_kernel(const FilterView<T>& filter, const UndecidedPo
     quantize_points(filter, rows, count, scratch, points);
 
     Best best[sub_block];
-    std::int32_t limits[sub_block];  // a centroid with a score above the limit is certainly farther than the best one
+    std::int32_t limits[sub_block];  // if a score exceeds this limit, its centroid is certainly not the nearest
     bool was_rechecked[sub_block];
     for (std::int64_t point = 0; point < count; ++point) {
       best[point] = {undecided.distances[first + point], undecided.labels[numbers[point]]};
@@ -298,8 +299,8 @@ BoundGroups::BoundGroups(const Shape& shape) {
 
 namespace {
 
-/// Returns true if rows may have a second byte. If rows have few coordinates, a second byte is not worthwhile, because
-/// reading all coordinates costs little.
+/// Returns true if rows may have a second byte. If rows have few coordinates, it takes little time to read all of them,
+/// and a second byte is not worthwhile.
 bool takes_rests(std::int64_t clusters, std::int64_t dimensions) {
   return clusters <= few_candidates && dimensions >= 64;
 }
@@ -360,7 +361,7 @@ void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
   for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster) {
     core::honour_stop(problem_.stop, while_preparing);
     double squares = 0;
-    bool moves = false;  // true for any movement, even if its square underflows
+    bool moves = false;  // true after any movement, even if the square of the movement underflows
     for (std::int64_t dim = 0; dim < problem_.d(); ++dim) {
       moves = moves || centroids(cluster, dim) != centroids_(cluster, dim);
       const double moved =
@@ -401,7 +402,7 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
   (rows, stride, scratch.active.data(), undecided, labels, filter.centroids, problem_.d(), scratch.distances.data());
   else HWY_DYNAMIC_DISPATCH(own_distances_f64)(rows, stride, scratch.active.data(), undecided, labels, filter.centroids,
                                                problem_.d(), scratch.distances.data());
-  // The recomputed upper bounds are tighter and decide more points.
+  // Computed again, the upper bounds are tighter and decide more points.
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < undecided; ++index) {
     const std::int32_t point = scratch.active[static_cast<std::size_t>(index)];
@@ -432,8 +433,8 @@ void BoundsAssigner<T>::finished(std::int64_t changed) {
   else if (phase_ == Phase::plain && changed <= start_below_) phase_ = Phase::first;
   else if (phase_ == Phase::bounds) {
     const double plain = static_cast<double>(problem_.n()) * static_cast<double>(problem_.k());
-    // In a pass with bounds, searching a pair costs 4.5 times as much as in a plain pass if plain passes are cheap, and
-    // otherwise 1.25 times as much (both measured).
+    // In a pass with bounds, a searched pair costs more than a pair in a plain pass: 4.5 times as much if plain passes
+    // are cheap, otherwise 1.25 times as much (both measured).
     if (static_cast<double>(searched) * (cheap_ ? 4.5 : 1.25) <= plain) return;
     phase_ = Phase::plain;  // the centroids still move too far for bounds
     start_below_ = changed / 4;
@@ -513,8 +514,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
   return rechecked;
 }
 
-// Searches all clusters for the undecided points. If there is a single group, this search costs little more than
-// computing the distance to the point's centroid, and it yields new bounds in addition.
+// Searches all clusters for the undecided points. If there is a single group, this takes little longer than computing
+// the distance to the point's centroid, and it also yields new bounds.
 template <class T>
 std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
                                             float* lower, Scratch& scratch) {

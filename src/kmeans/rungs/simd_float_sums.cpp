@@ -47,7 +47,7 @@ class FloatSumsEngine {
           if (problem_.stop.stop_requested()) break;
           const cpu::Range block{first, std::min(first + block_points, range.end)};
           rechecked += assigner_.assign(block, labels + first, worker->labels, worker->scratch);
-          if (problem_.stop.stop_requested()) break;  // a stop may have ended the search, so these labels are invalid
+          if (problem_.stop.stop_requested()) break;  // invalid labels, because a stop may have ended the search
           changed += find_changed(worker->labels, labels + first, block.size(), worker->changed);
           for (std::int64_t point = block.begin; point < block.end; ++point)
             worker->sums.add(point, worker->labels[point - block.begin]);

@@ -43,8 +43,8 @@
 #define GRADUS_KMEANS_SIMD_GRID
 namespace gradus::kmeans_detail {
 
-// If this constant is added to a number of at most a few thousand, the low bits of the sum hold the number, rounded to
-// an integer.
+// After this constant is added to a number of at most a few thousand, the low bits of the sum contain the number,
+// rounded to an integer.
 template <class T>
 inline constexpr T index_magic = sizeof(T) == 4 ? T{0x1.8p23} : T{0x1.8p52};
 
@@ -63,13 +63,13 @@ struct GridBlock {
   std::int32_t* longer;
 };
 
-/// The numbers of queued points: points whose cell has two candidates, and points whose cell has more.
+/// Two numbers of queued points: those whose cell has two candidates, and those whose cell has more.
 struct Doubtful {
   std::int64_t pairs = 0;
   std::int64_t longer = 0;
 };
 
-// Returns the cell of one point by the same operations as the vector code.
+// Returns the cell of one point. Uses the same operations as the vector code.
 template <class T, int D>
 inline std::int32_t cell_of(const CellIndex<T>& index, const T* point) {
   std::int32_t cell = 0;
@@ -92,7 +92,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Runs the canonical search for the queued points. On entry, the label of a queued point holds the entry of its cell.
+// Runs the canonical search for the queued points. At the start, the label of a queued point is the entry of its cell.
 template <class T, int D>
 void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std::int32_t* labels) {
   const T* const rows = block.rows;
@@ -108,7 +108,7 @@ void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std:
     }
     return sum;
   };
-  // Selects by a mask, because a branch would be mispredicted half of the time.
+  // Selects by a mask. A branch would be mispredicted half of the time.
   const auto select = [](bool second, std::int32_t a, std::int32_t b)
                           HWY_ATTR { return a ^ ((a ^ b) & -static_cast<std::int32_t>(second)); };
   double point[D];
@@ -137,7 +137,7 @@ void search_candidates(const GridBlock<T>& block, const Doubtful& doubtful, std:
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Loads a vector of points, with one vector per column.
+// Loads a vector of points. Returns one vector per column.
 template <class T, int D, class Lanes, class V>
 HWY_INLINE void load_rows(Lanes lanes, const T* rows, V (&columns)[D]) {
   if constexpr (D == 1) columns[0] = hn::LoadU(lanes, rows);
@@ -179,7 +179,7 @@ void find_cells(const GridBlock<T>& block) {
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   if (block.stride == D)
     for (; index + width <= block.count; index += width) {
-      // Prefetches the next block. Prefetching past the end of the points is harmless.
+      // Prefetches the next block. At the end of the points, this is harmless.
       constexpr std::int64_t row_bytes = D * sizeof(T);
       const char* ahead = reinterpret_cast<const char*>(block.rows) + (index + block_points) * row_bytes;
       for (std::int64_t byte = 0; byte < width * row_bytes; byte += 64) hwy::Prefetch(ahead + byte);
@@ -191,8 +191,8 @@ void find_cells(const GridBlock<T>& block) {
     block.cells[index] = cell_of<T, D>(block.index, block.rows + index * block.stride);
 }
 
-// Queues the points whose cells have several candidates, without unpredictable branches. On entry, labels hold cell
-// entries.
+// Queues the points whose cells have several candidates. Avoids unpredictable branches. At the start, the labels are
+// entries of cells.
 template <class T>
 Doubtful find_doubtful(const GridBlock<T>& block, const std::int32_t* labels) {
   const hn::ScalableTag<std::int32_t> lanes;
@@ -285,10 +285,11 @@ namespace {
 
 constexpr std::int64_t sample_rows = 4096;
 
-// Returns the binary logarithm of the number of cells. Classifying a border cell costs as much as some dozens of
-// points. So the grid has one cell per 64 points. If there are many clusters, it has more cells: 32 per cluster, but at
-// most one per 16 points. The number of cells is limited so that the table fits in the L2 cache. In one dimension, two
-// cells per cluster are always worthwhile, because with many clusters the float filter is in doubt nearly everywhere.
+// Returns the binary logarithm of the number of cells. It takes as long to classify a border cell as to process some
+// dozens of points. So the grid has one cell per 64 points. If there are many clusters, it has more cells: 32 per
+// cluster, but at most one per 16 points. The number of cells is limited so that the table fits in the L2 cache. In one
+// dimension, two cells per cluster are always worthwhile, because with many clusters the float filter is in doubt
+// nearly everywhere.
 int bits_for(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
   const int most = dimensions == 3 ? 18 : 17;
   std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
@@ -307,7 +308,7 @@ std::int32_t cell_of(const CellIndex<T>& index, const T* point, std::int64_t dim
   }
 }
 
-// The logarithm of the number of cells in the finest grid, which is used if the points occupy few of its cells.
+// The logarithm of the number of cells in the finest grid. This grid is used if points occupy only few of its cells.
 constexpr int finest_bits = 21;
 
 // Returns some evenly spaced points.
@@ -320,8 +321,8 @@ std::vector<const T*> sampled(const Problem<T>& problem) {
   return rows;
 }
 
-// Returns the range of a column that the grid divides. This is the column's whole range, unless the whole range far
-// exceeds the range of nearly all points.
+// Returns the part of a column's range that the grid divides. This is the whole range, unless the whole range is much
+// larger than the range of nearly all points.
 template <class T>
 std::pair<double, double> common_range(const std::vector<const T*>& rows, std::int64_t dim, double lowest,
                                        double highest) {
@@ -371,8 +372,8 @@ void GridAssigner<T>::lay_grid() {
     axis.origin = static_cast<double>(index_.origin[dim]);
     lengths.push_back(high - low);
   }
-  // In three dimensions a finer grid is worthwhile if the points occupy only a part of space, like the colours of a
-  // photograph.
+  // In three dimensions, a finer grid is worthwhile if the points occupy only a part of space. The colours of a
+  // photograph are an example.
   const int bits = bits_for(problem_.n(), d, problem_.k());
   std::vector<std::uint8_t> occupied;
   for (int finer = d == 3 ? finest_bits : bits; finer > bits; finer -= 2) {
@@ -387,7 +388,7 @@ void GridAssigner<T>::lay_grid() {
   for (const T* row : rows) sample_.push_back(cell_of(index_, row, d));
 }
 
-// Divides the box into 2^bits cells that are as close to cubes as possible. Sets the axes and the index.
+// Divides the box into 2^bits cells whose shape is as close to a cube as possible. Sets the axes and the index.
 template <class T>
 void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<double>& lengths, int bits) {
   std::vector<double> edges = lengths;  // edge lengths of a cell
@@ -402,8 +403,8 @@ void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<doub
   for (std::size_t dim = 0; dim < axes.size(); ++dim) {
     CellAxis& axis = axes[dim];
     const double last = std::ldexp(1.0, axis.bits) - 1;
-    // If the extent of a column is near the smallest numbers of T, the scale would overflow. So the scale is limited,
-    // and some cells stay empty.
+    // If the extent of a column is near the smallest numbers of T, the scale would overflow. Therefore, the scale has a
+    // maximum, and some cells stay empty.
     constexpr double greatest = sizeof(T) == 4 ? 0x1p100 : 0x1p900;
     const double scale = axis.bits > 0 ? std::min(greatest, last / lengths[dim]) : 1.0;
     index_.scale[dim] = static_cast<T>(scale);
@@ -415,7 +416,7 @@ void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<doub
   }
 }
 
-// Returns, for each cell of the current grid, 1 if it contains a point, otherwise 0.
+// Returns one number for each cell of the current grid: 1 if the cell contains a point, otherwise 0.
 template <class T>
 std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   std::vector<std::uint8_t> occupied(std::size_t{1} << bits);
@@ -434,7 +435,8 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
       if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(find_cells_f32)(block, problem_.d());
       else HWY_DYNAMIC_DISPATCH(find_cells_f64)(block, problem_.d());
       for (std::int64_t point = 0; point < block.count; ++point) {
-        // Several threads may mark the same cell. A marked cell is not written again, which saves cache-line traffic.
+        // Several threads may mark the same cell. If a cell is already marked, it is not written again, because writes
+        // move its cache line between cores.
         const std::atomic_ref<std::uint8_t> mark(occupied[static_cast<std::size_t>(cells[point])]);
         if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
       }
@@ -443,8 +445,8 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   return occupied;
 }
 
-// Returns true if the sampled points cost less with the grid than with the filter. Costs are rough estimates in CPU
-// cycles.
+// Returns true if it is faster to process the sampled points with the grid than with the filter. Uses rough estimates
+// in CPU cycles.
 template <class T>
 bool GridAssigner<T>::grid_pays() const {
   double cycles = 0;

@@ -11,8 +11,8 @@
 
 namespace gradus::kmeans_detail {
 
-/// Parameters for the cell of a point x. On each axis, the cell's index is the integer nearest to (x - origin) * scale
-/// in the data's arithmetic, clamped to [0, last].
+/// Parameters that determine the cell of a point x. On each axis, the index of the cell is (x - origin) * scale in the
+/// data's arithmetic, rounded to the nearest integer and clamped to [0, last].
 template <class T>
 struct CellIndex {
   T origin[grid_dim_limit];

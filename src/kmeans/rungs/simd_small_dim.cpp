@@ -35,13 +35,13 @@
 #define GRADUS_KMEANS_SIMD_SMALL_DIM
 namespace gradus::kmeans_detail {
 
-constexpr std::int64_t group_size = 16;  // the low bits of a score distinguish this many centroids
+constexpr std::int64_t group_size = 16;  // number of centroids that the low bits of a score distinguish
 // Number of points that are transposed at a time; their tile stays in the L1 cache.
 constexpr std::int64_t chunk_points = 256;
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
-// A block, its box, and the inputs of the filter. The struct holds only plain data, because code compiled for other
-// instruction sets reads it.
+// A block, its box, and the inputs of the filter. Plain data, because the reading code is compiled for other
+// instruction sets.
 template <class T>
 struct SmallDimBlock {
   const T* rows;
@@ -79,13 +79,13 @@ HWY_INLINE std::int64_t columns_of(const SmallDimBlock<T>& block) {
   return D <= largest_exact ? D : block.dimensions;
 }
 
-// Finds the clusters that may be nearest to some point in the box, in ascending order. Margins cover the rounding of
-// the distances to the box and of the canonical distances.
+// Finds the clusters that may be nearest to some point in the box, in ascending order. Margins cover the rounding
+// errors of the distances to the box and of the canonical distances.
 template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
   const std::int64_t d = columns_of<T, D>(block);
-  double least_reach = HUGE_VAL;  // smallest value, over all centroids, of the squared distance to the farthest corner
+  double least_reach = HUGE_VAL;  // the smallest among the squared distances from each centroid to its farthest corner
   for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
     double near = 0;
     double far = 0;
@@ -150,7 +150,7 @@ HWY_INLINE auto first_of_eight(std::int64_t count) {
     return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
 }
 
-// Transposes eight rows of eight elements and stores the eight columns, each tile_stride elements after the one before.
+// Transposes eight rows of eight elements. Stores the eight columns `tile_stride` elements apart.
 template <class V>
 HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
   const hn::FixedTag<float, 8> eight;
@@ -199,7 +199,7 @@ void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const do
     for (std::int64_t dim = 0; dim < d; ++dim)
       block.tile[dim * tile_stride + index] =
           static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * factor) - scaled_shift[dim]);
-  for (; index % 64 != 0; ++index)  // pads to whole vectors
+  for (; index % 64 != 0; ++index)  // fills the last vector
     for (std::int64_t dim = 0; dim < d; ++dim) block.tile[dim * tile_stride + index] = 0;
   for (std::int64_t dim = d; dim < tile_rows; ++dim)
     for (std::int64_t point = unfilled; point < index; ++point) block.tile[dim * tile_stride + point] = 0;
@@ -211,7 +211,7 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
   [[maybe_unused]] const hn::Rebind<float, decltype(lanes)> narrow;
   const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
   const auto put = [&](int dim, std::int64_t index, auto values) {
-    // The result is rounded once to T and once to float. The product with `scale` is exact, because `scale` is a power
+    // The value is rounded once to T and once to float. The product with `scale` is exact, because `scale` is a power
     // of two.
     const auto scaled =
         hn::MulSub(values, hn::Set(lanes, static_cast<T>(scale)), hn::Set(lanes, static_cast<T>(shift[dim] * scale)));
@@ -252,7 +252,7 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
       block.tile[dim * tile_stride + index] =
           static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * static_cast<T>(scale)) -
                              static_cast<T>(shift[dim] * scale));
-  for (; index % 64 != 0; ++index)  // pads to whole vectors
+  for (; index % 64 != 0; ++index)  // fills the last vector
     for (int dim = 0; dim < D; ++dim) block.tile[dim * tile_stride + index] = 0;
 }
 
@@ -277,7 +277,7 @@ std::int32_t nearest_exactly(const SmallDimBlock<T>& block, const T* point, std:
   return nearest;
 }
 
-// Prefetches rows that later blocks need. Prefetching past the end of the points is harmless.
+// Prefetches rows that later blocks need. At the end of the points, this is harmless.
 template <class T>
 HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first, std::int64_t count) {
   if (block.stride != block.dimensions) return;
@@ -286,18 +286,18 @@ HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first,
   for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(ahead + byte);
 }
 
-// The middle of a block, and a scale that brings its scores near 1.
+// The middle of a block, and a scale that brings the block's scores near 1.
 template <int D>
 struct ScoreScale {
   double middle[D] = {};
-  double offset = 0;  // B in the explanation above
+  double offset = 0;  // B in the explanation at the beginning of this file
   double scale = 1;
-  float threshold = 0;  // 2 E in the explanation above
+  float threshold = 0;  // 2 E in the explanation at the beginning of this file
 };
 
 template <class T, int D>
 ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
-  // `A` in the explanation above: an upper bound of all intermediate values of a score
+  // `A` in the explanation at the beginning of this file: an upper bound of all intermediate values of a score
   ScoreScale<D> result;
   double half[D] = {};
   const std::int64_t d = columns_of<T, D>(block);
@@ -324,8 +324,8 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
   }
   // The scale is a power of two that brings the scores near 1, which avoids overflow and denormals in float. Its
   // exponent is limited for two reasons. T must be able to hold the scale, and the underflow of the canonical chain, d
-  // 2^-1074, must be negligible compared with the constant in the threshold. If the data are too small to reach 1 with
-  // this exponent, both the scores and the chain stay below that constant.
+  // 2^-1074, must be negligible compared with the constant in the threshold. If the data are so small that this
+  // exponent does not bring the scores near 1, both the scores and the chain stay below that constant.
   constexpr int least_exponent = sizeof(T) == 4 ? -100 : -400;
   int exponent = 0;
   __builtin_frexp(magnitude, &exponent);
@@ -359,8 +359,8 @@ void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, 
   }
 }
 
-// For each of two vectors of points, finds the best and the second-best score in a group of candidates. The low bits of
-// the best score are the candidate's index in the group.
+// Searches a group of candidates for two vectors of points. Finds each point's best and second-best score. The low bits
+// of the best score are the candidate's index in the group.
 template <int D, class F, class V, class W>
 HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* point0, const V* point1, W& first0,
                             W& first1, W& next0, W& next1) {
@@ -389,7 +389,7 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
       }
       take(number, score0, score1);
     }
-  } else {  // with four centroids at a time, eight independent chains hide the latency of the multiply-add
+  } else {  // four centroids at a time give eight independent chains, which hide the latency of the multiply-add
     for (std::int32_t number = 0; number < group_size; number += 4, row += std::int64_t{4} * (D + 1)) {
       hn::Vec<F> score0[4], score1[4];
 #pragma GCC unroll 4
@@ -412,9 +412,8 @@ HWY_INLINE void score_group(F f, const float* row, const float* tile, const V* p
   }
 }
 
-// Converts the results of the search to labels. If `are_clusters` is true, the results are clusters already. Otherwise
-// the result of a point is the index of a candidate or, if the point was re-checked, the bitwise complement of its
-// cluster.
+// Converts the results of the search to labels. If `are_clusters` is true, each result is a cluster. Otherwise it is
+// the index of a candidate or, if the point was rechecked, the bitwise complement of its cluster.
 template <class T>
 void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_t* labels) {
   if (are_clusters) {
@@ -545,7 +544,7 @@ namespace {
 // Returns the column count D of the kernel that processes `dimensions` columns.
 std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
 
-// Returns the number of rows of a tile, which is a multiple of eight because the transposition writes eight rows at a
+// Returns the number of rows of a tile. It is a multiple of eight, because the transposition writes eight rows at a
 // time.
 std::int64_t padded_rows(std::int64_t dimensions) { return (dimensions + 7) / 8 * 8; }
 

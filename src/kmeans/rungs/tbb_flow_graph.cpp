@@ -54,14 +54,14 @@ constexpr int chunks_per_thread = 4;
 
 constexpr std::int64_t least_points_per_chunk = 512;  // a chunk of this size takes some microseconds even for small k d
 
-/// The tasks and the order among them. Task 0 is the start, and all other tasks depend on it.
+/// The tasks and their order. Task 0 is the start; all other tasks depend on it.
 struct TaskGraph {
   struct Task {
     std::string name;
     std::function<void()> run;
   };
   std::vector<Task> tasks;
-  std::vector<std::pair<std::size_t, std::size_t>> edges;  ///< pairs: a task, and a task that must run after it
+  std::vector<std::pair<std::size_t, std::size_t>> edges;  ///< pairs of tasks: the second must run after the first
 
   std::size_t add(std::string name, std::function<void()> run, std::initializer_list<std::size_t> after) {
     tasks.push_back({std::move(name), std::move(run)});
@@ -80,8 +80,8 @@ struct TaskGraph {
 };
 
 /// Binds the workers that enter an arena to CPUs, as PinnedTeam does for OpenMP's threads and the calling thread. The
-/// destructor unbinds workers by thread id, for two reasons. A worker may still be in the arena when the destructor
-/// runs. And a worker that started in the meantime has inherited the binding of the calling thread.
+/// destructor unbinds workers by thread id, for two reasons. First, a worker may still be in the arena when the
+/// destructor runs. Second, a worker that started while the calling thread was bound has inherited this binding.
 class PinningObserver : public tbb::task_scheduler_observer {
  public:
   PinningObserver(tbb::task_arena& arena, Pinning pinning)
@@ -111,12 +111,13 @@ class PinningObserver : public tbb::task_scheduler_observer {
   std::set<pid_t> workers_;
 };
 
-/// Runs a TaskGraph as a oneTBB graph on at most `threads` threads, including the calling thread. Annotations show the
-/// thread sanitizer only the order that the edges guarantee, so the sanitizer reports a missing edge as a race.
+/// Runs a TaskGraph as a oneTBB graph on at most `threads` threads, including the calling thread. Because of
+/// annotations, the thread sanitizer knows only the order that the edges guarantee. If an edge is missing, it reports a
+/// race.
 class FlowGraph {
  public:
   FlowGraph(const TaskGraph& tasks, const Execution& execution, int threads) : tasks_(tasks), arena_(threads) {
-    // oneTBB starts threads in addition to the driver's OpenMP threads.
+    // oneTBB starts threads of its scheduler in addition to the driver's OpenMP threads.
     if (threads > 1 && core::count_startable(threads) < threads)
       throw Error("the system does not let this process start " + std::to_string(threads) +
                   " threads of oneTBB as well; ask for fewer, or raise the limit (ulimit -u, ulimit -v)");
@@ -124,7 +125,7 @@ class FlowGraph {
       allowance_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
     observer_.emplace(arena_, execution.pinning);
     arena_.execute([&] {
-      graph_.emplace();  // constructed in the arena, because tasks run in the arena that constructed their graph
+      graph_.emplace();  // constructed in the arena, because tasks run in the arena of their graph
       for (std::size_t task = 0; task < tasks.tasks.size(); ++task)
         nodes_.emplace_back(*graph_, [this, task](const tbb::flow::continue_msg&) { run_task(task); });
       for (const auto& [before, after] : tasks.edges) tbb::flow::make_edge(nodes_[before], nodes_[after]);
@@ -143,7 +144,7 @@ class FlowGraph {
 
  private:
   void run_task(std::size_t task) {
-    cpu::announce_seen(this);  // all work before run() happens before every task
+    cpu::announce_seen(this);  // all work before run() precedes every task
     for (const auto& [before, after] : tasks_.edges)
       if (after == task) cpu::announce_seen(&tasks_.tasks[before]);
     tasks_.tasks[task].run();
@@ -191,7 +192,7 @@ class Iteration {
   void make_tasks() {
     const int count = static_cast<int>(chunks_.size());
     const std::size_t start = tasks_.add("start", [] {}, {});
-    std::vector<std::size_t> ready(chunks_.size());  // for each chunk: the last task so far that writes its sums
+    std::vector<std::size_t> ready(chunks_.size());  // for each chunk: the last task so far that adds to its sums
     for (int chunk = 0; chunk < count; ++chunk) {
       const cpu::Range range = cpu::share(problem_.n(), chunk, count);
       ready[static_cast<std::size_t>(chunk)] =
@@ -232,7 +233,7 @@ class Iteration {
   const Problem<T>& problem_;
   std::deque<Chunk> chunks_;
   TaskGraph tasks_;
-  // Arguments of the current pass.
+  // The arguments of the current pass.
   MatrixView<const T> centroids_;
   std::int32_t* labels_ = nullptr;
   FloatSums<T>* total_ = nullptr;

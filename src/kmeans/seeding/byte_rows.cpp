@@ -19,11 +19,11 @@ namespace gradus::kmeans_detail {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr float farthest = 0x1p40F;  // largest magnitude of a scaled coordinate; rows farther out exclude no candidate
+constexpr float farthest = 0x1p40F;  // maximum magnitude of scaled coordinates; rows beyond it exclude no candidate
 constexpr float nearest_zero = 0x1p-60F;
 
-// Subtracts the middle from a row, scales it, and converts it to float. Pads with zeros to whole vectors. Returns the
-// padded length.
+// Subtracts the middle from a row, scales the row, converts it to float, and pads it with zeros to whole vectors.
+// Returns the padded length.
 template <class T>
 std::int64_t move_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile) {
   const hn::ScalableTag<T> lanes;
@@ -43,7 +43,7 @@ std::int64_t move_row(const T* row, const T* middle, T scale, std::int64_t dimen
   return whole;
 }
 
-// Packs a row's bytes contiguously, padded to whole vectors of floats, and computes the facts about the row.
+// Packs the bytes of a row contiguously, padded to whole vectors of floats. Computes the facts about the row.
 template <class T>
 void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, float* tile, std::uint8_t* out,
               ByteRowFacts facts) {
@@ -82,7 +82,7 @@ void pack_row(const T* row, const T* middle, T scale, std::int64_t dimensions, f
     rests = hn::MulAdd(rest, rest, rests);
     hn::StoreU(hn::DemoteTo(bytes, rounded + offset), bytes, out + dim);
   }
-  // Each vector lane adds up a chain of terms. The rounding error grows with the length of the chain, which is at most
+  // Each vector lane adds up a chain of terms. Its rounding error grows with the length of the chain, which is at most
   // `dimensions` + 32.
   const double rounding = static_cast<double>(dimensions + 32) * 0x1p-24;
   const auto square = static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares)));
@@ -106,7 +106,8 @@ void pack_row_f64(const double* row, const double* middle, double scale, std::in
   pack_row(row, middle, scale, dimensions, tile, out, facts);
 }
 
-// Packs the second bytes of a row. `first`: the row's first bytes in its panel. `length`: the bound of |s q|.
+// Packs the second bytes of a row. `first` points to the row's first bytes in its panel. `length` is the bound of |s
+// q|.
 template <class T>
 void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, const std::uint8_t* first, float step,
                float length, float* tile, std::uint8_t* out, std::int64_t stride, ByteRestFacts facts) {
@@ -116,8 +117,8 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   const auto floats = static_cast<std::int64_t>(hn::Lanes(f));
   const std::int64_t whole = move_row(row, middle, scale, dimensions, tile);
   const std::int64_t quads = (dimensions + 3) / 4;
-  // Copies the row's first bytes to `out`. The loops below read the first bytes from `out` and then replace them by the
-  // second bytes.
+  // Copies the row's first bytes to `out`. Each loop below reads first bytes from `out` and replaces them by second
+  // bytes.
   for (std::int64_t quad = 0; quad < quads; ++quad) __builtin_memcpy(out + 4 * quad, first + 128 * quad, 4);
   __builtin_memset(out + 4 * quads, 128, static_cast<std::size_t>(stride - 4 * quads));
   const auto offset = hn::Set(integers, 128);
@@ -136,7 +137,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(f, most));
   const bool has_bytes = largest >= nearest_zero;
-  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // if the row gets no second bytes, any step is valid
+  const float rest_step = has_bytes ? largest / 127 : 0x1p-80F;  // any step is valid if the row gets no second bytes
   const auto steps = hn::Set(f, has_bytes ? 127 / largest : 0.0F);
   const auto rest_back = hn::Set(f, rest_step);
   auto rests = hn::Zero(f);
@@ -157,7 +158,7 @@ void pack_rest(const T* row, const T* middle, T scale, std::int64_t dimensions, 
   *facts.scale = rest_step;
   *facts.length = static_cast<float>((static_cast<double>(length) + root(lengths) * static_cast<double>(rest_step)) *
                                      (1 + 0x1p-20));
-  // The second term covers the two roundings of each `rest` and the rounding to float.
+  // The second term covers the two roundings of each `rest`, and also the rounding to float.
   *facts.residual =
       static_cast<float>((root(rests) + 0x1p-22 * (root(left_squares) + root(squares)) + 0x1p-110) * (1 + 0x1p-20));
 }
@@ -173,8 +174,8 @@ void pack_rest_f64(const double* row, const double* middle, double scale, std::i
   pack_rest(row, middle, scale, dimensions, first, step, length, tile, out, stride, facts);
 }
 
-// Packs a candidate's integers and computes the facts about it. `moved`: scratch for the row, padded to a multiple of
-// 16 numbers.
+// Packs the integers of a candidate, and computes the facts about it. `moved` is scratch memory for the row, padded to
+// a multiple of 16 numbers.
 template <class T>
 void pack_trial(const T* row, const T* middle, double scale, std::int64_t dimensions, double* moved,
                 TrialFacts& facts) {
@@ -250,18 +251,18 @@ void pack_trial_f64(const double* row, const double* middle, double scale, std::
   pack_trial(row, middle, scale, dimensions, moved, facts);
 }
 
-// The largest number of candidates whose sums fit in registers: two sums per candidate, in addition to two vectors of
-// points and one candidate.
+// The largest number of candidates whose sums fit in registers. There are two sums per candidate, and the registers
+// also hold two vectors of points and one candidate.
 constexpr std::int64_t most_together = HWY_TARGET == HWY_AVX3 ? 12 : 5;
-// The same limit if both bytes of the candidates are used. The registers then hold only one vector of points.
+// The same maximum if both bytes of the candidates are used. The registers then hold only one vector of points.
 constexpr std::int64_t most_pairs = HWY_TARGET == HWY_AVX3 ? 12 : 5;
 
 #if GRADUS_INTEGER_PANELS
 constexpr std::int64_t lanes_together = vector_lanes;
 using Sum = DotVector;
 
-// Adds the products of 4 unsigned bytes and 4 signed bytes to sum[i]. The sum of two adjacent products must not exceed
-// 2^15.
+// For each i, multiplies 4 unsigned bytes with 4 signed bytes and adds the products to sum[i]. The sum of two adjacent
+// products must not exceed 2^15.
 template <bool dot>
 HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector with_sign) {
 #if GRADUS_DOT_INSTRUCTIONS
@@ -283,7 +284,8 @@ HWY_INLINE DotVector add_bytes(DotVector sum, DotVector without_sign, DotVector 
 
 HWY_INLINE DotVector four_bytes_everywhere(const std::int32_t& four) {
 #if HWY_TARGET == HWY_AVX3
-  // Broadcasts from memory. The broadcast that compilers choose occupies an execution port which the products need.
+  // Broadcasts from memory. A compiler would choose another broadcast, which occupies an execution port that the
+  // products need.
   DotVector all;
   asm("vpbroadcastd %1, %0" : "=v"(all) : "m"(four));
   return all;
@@ -340,8 +342,8 @@ HWY_INLINE Points load_points(const ByteRowsView& rows, std::int64_t at) {
   return {hn::LoadU(f, rows.scales + at), hn::LoadU(f, rows.residuals + at), hn::LoadU(f, rows.lengths + at)};
 }
 
-// Returns an upper bound of (|x'|^2 - |x - y|^2) / 2. `level` 0 uses only the high bytes of the candidate, `level` 1
-// both bytes.
+// Returns an upper bound of (|x'|^2 - |x - y|^2) / 2. If `level` is 0, uses only the high bytes of the candidate. If it
+// is 1, uses both bytes.
 HWY_INLINE FloatVector bound_above(const Points& points, const ByteTrialsView& trials, int level,
                                    std::int64_t candidate, FloatVector product) {
   const Floats f;
@@ -375,7 +377,7 @@ HWY_INLINE std::uint32_t bits_of(Mask mask) {
   }
 }
 
-// Computes the products q.h of a panel's points and a group of candidates, and writes them to `products`. For each
+// Computes the products q.h of a panel's points with a group of candidates, and writes them to `products`. For each
 // vector of points and each candidate, calls use(lane, points, index of the candidate in the group, product).
 template <std::int64_t count, bool dot, class Use>
 HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
@@ -389,7 +391,7 @@ HWY_INLINE void multiply_group(const ByteRowsView& rows, const ByteTrialsView& t
     for (std::int64_t index = 0; index < count; ++index)
       sums[index][0] = sums[index][1] = set_sum(trials.high_starts[first + index]);
     for (std::int64_t quad = 0; quad < rows.quads; ++quad) {
-      // Prefetches the next panel. With few candidates, the hardware's prefetching would come too late.
+      // Prefetches the next panel. If there are few candidates, the hardware would prefetch it too late.
       for (std::int64_t line = 0; first == 0 && line < 8 * lanes_together; line += 64)
         __builtin_prefetch(bytes + quad_bytes * (rows.quads + quad) + 4 * lane + line, 0, 3);
       const Sum left = load_bytes(bytes + quad_bytes * quad + 4 * lane);
@@ -446,13 +448,13 @@ HWY_INLINE void multiply_groups(const ByteRowsView& rows, const ByteTrialsView& 
   }
 }
 
-// Adds the second byte of one candidate to its products. Calls use(lane, points, product 128 q.h + q.l) for all points
-// of a panel.
+// Adds the products of one candidate's second byte to its products. Calls use(lane, points, product 128 q.h + q.l) for
+// all points of a panel.
 template <bool dot, class Use>
 HWY_INLINE void refine(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                        std::int64_t candidate, const std::int32_t* products, const Use& use) {
   const Floats f;
-  constexpr std::int64_t chains = 4;  // number of independent sums; they hide the latency of a product
+  constexpr std::int64_t chains = 4;  // number of independent sums; they hide the latency of a multiplication
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
   const std::int32_t* const values = trials.low + candidate * trials.stride;
   for (std::int64_t lane = 0; lane < panel_rows; lane += lanes_at_once) {
@@ -592,14 +594,14 @@ std::int64_t find_nearest_with(const ByteRowsView& rows, const ByteTrialsView& t
 }
 
 // Compares a panel's points with a group of few candidates. Writes q.p, the upper bounds, and the greatest lower bound
-// of each point.
+// for each point.
 template <std::int64_t count, bool dot>
 HWY_INLINE void settle_group(const ByteRowsView& rows, const ByteTrialsView& trials, std::int64_t panel,
                              std::int64_t first, float* estimates, float* bounds, float* best) {
-  // If the registers can hold the sums of two vectors of points, processes two at a time. More independent sums hide
-  // the latency of a product.
+  // If the registers can hold the sums of two vectors of points, two vectors are processed at a time. Then there are
+  // more independent sums, which hide the latency of a multiplication.
   constexpr std::int64_t vectors = 2 * count <= most_pairs ? 2 : 1;
-  // Prefetch distance in bytes; prefetching a whole long panel would evict the current one.
+  // Prefetch distance in bytes. If a whole long panel were prefetched, it would evict the current panel.
   constexpr std::int64_t ahead = 4096;
   const Floats f;
   const std::uint8_t* const bytes = rows.panels + panel * rows.quads * quad_bytes;
@@ -735,7 +737,7 @@ std::int64_t settle_row_with(const ByteRowsView& rows, const ByteTrialsView& tri
     const double below = value - slack - static_cast<double>(trials.half_above[candidate]);
     best = below > best ? below : best;
   }
-  // Subtracts the same margin as find_least().
+  // Subtracts the same margin as find_least() does.
   const auto half_square = static_cast<double>(rows.half_squares[row]);
   const double least = half_square >= 0 ? best - half_square * 0x1p-20 - 0x1p-100 : -__builtin_huge_val();
   std::int64_t left = 0;
@@ -840,7 +842,7 @@ template <class T>
 void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
   std::uint8_t* const out = values_.data() + panel * panel_rows * 4 * quads();
   const std::int64_t stride = packed_stride(points_.columns());
-  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // stored after one row of floats
+  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // the packed bytes follow one row of floats
   for (std::int64_t place = 0; place < panel_rows; ++place) {
     const std::int64_t row = panel * panel_rows + place;
     limits_[row] = std::numeric_limits<float>::infinity();
@@ -857,7 +859,8 @@ void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
     if constexpr (sizeof(T) == 4) pack(HWY_DYNAMIC_DISPATCH(pack_row_f32));
     else pack(HWY_DYNAMIC_DISPATCH(pack_row_f64));
   }
-  // Writes the panel one cache line after another. Writing one row after another would fetch each line once per row.
+  // Writes the panel one cache line after another. If it were written row after row, each line would be fetched once
+  // per row.
   for (std::int64_t quad = 0; quad < quads(); ++quad)
     for (std::int64_t place = 0; place < panel_rows; ++place)
       std::memcpy(out + 4 * (panel_rows * quad + place), packed + place * stride + 4 * quad, 4);
@@ -962,7 +965,7 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
     (candidates[at], rows.middle().data(), rows.scale(), d, moved_.data(), facts);
     else HWY_DYNAMIC_DISPATCH(pack_trial_f64)(candidates[at], rows.middle().data(), rows.scale(), d, moved_.data(),
                                               facts);
-    if (!(facts.largest <= 0x1p40)) continue;  // such a candidate is never excluded
+    if (!(facts.largest <= 0x1p40)) continue;  // a candidate with larger coordinates is never excluded
     high_starts_[at] = -128 * facts.high_sum;
     low_starts_[at] = -128 * facts.low_sum;
     // The margin 2^-18 also covers the rounding of these double sums.
@@ -980,8 +983,8 @@ void ByteTrials::make(const ByteRows<T>& rows, std::span<const T* const> candida
     half_[at] = static_cast<float>(0.5 * facts.squares / wide);
     half_above_[at] = static_cast<float>(0.5 * facts.squares * wide + 0x1p-110);
   }
-  // Reorders the integers. The groups are stored one after another. Within a group, the words for the same quad of all
-  // candidates are contiguous.
+  // Reorders the integers: one group after another. Within a group, the words for the same quad of all candidates are
+  // contiguous.
   const auto interleave = [&](std::vector<std::int32_t>& to, std::int64_t group,
                               std::initializer_list<const std::int32_t*> from) {
     to.resize(from.size() * static_cast<std::size_t>(count_ * quads));

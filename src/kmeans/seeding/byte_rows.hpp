@@ -61,24 +61,23 @@
 
 namespace gradus::kmeans_detail {
 
-/// The copy, as the kernels use it. The struct is plain, because it is passed to code compiled for other instruction
-/// sets.
+/// The copy, in the form that the kernels use. Plain data, because the kernels are compiled for other instruction sets.
 struct ByteRowsView {
   std::int64_t quads;          ///< dimensions / 4, rounded up
-  const std::uint8_t* panels;  ///< [panel of 32 rows][quad][row][4]: q + 128
+  const std::uint8_t* panels;  ///< q + 128, in the order [panel of 32 rows][quad][row][4]
   const float* scales;         ///< per row: s
   const float* residuals;      ///< per row: upper bound of |r|
   const float* lengths;        ///< per row: upper bound of s |q|
   const float* limits;         ///< per row: a
   const float* half_squares;   ///< per row: lower bound of |x'|^2 / 2
-  const std::uint8_t* rests;   ///< per row, `rest_stride` bytes each: q' + 128
+  const std::uint8_t* rests;   ///< q' + 128, with `rest_stride` bytes per row
   std::int64_t rest_stride;
-  const float* rest_scales;     ///< per row: s', or 0 without a second byte
+  const float* rest_scales;     ///< per row: s', or 0 if the row has no second byte
   const float* rest_residuals;  ///< per row: upper bound of |r'|
   const float* rest_lengths;    ///< per row: upper bound of |s q| + |s' q'|
 };
 
-/// The places to which the facts about a row are written.
+/// The addresses to which the facts about a row are written.
 struct ByteRowFacts {
   float* scale;
   float* residual;
@@ -92,12 +91,12 @@ struct ByteRestFacts {
   float* length;
 };
 
-/// A candidate's integers, and the facts from which its bounds are computed.
+/// A candidate's integers, and the facts from which the candidate's bounds are computed.
 struct TrialFacts {
   std::uint8_t* high;     ///< output: h
   std::uint8_t* low;      ///< output: l
   double step = 0;        ///< t
-  double largest = 0;     ///< largest magnitude of a coordinate of y'
+  double largest = 0;     ///< largest magnitude of any coordinate of y'
   double squares = 0;     ///< |y'|^2
   double rests = 0;       ///< |o|^2
   double high_rests = 0;  ///< |o|^2 with p = 128 h
@@ -115,14 +114,14 @@ struct ByteTrialsView {
     const float* norms;   ///< per candidate: w
   };
   std::int64_t count;
-  std::int64_t group;        ///< number of candidates per group; the last group may have fewer
+  std::int64_t group;        ///< number of candidates per group; the last group may be smaller
   std::int64_t pair_group;   ///< number of candidates per group of `pairs`
   std::int64_t stride;       ///< number of 32-bit words per candidate in `rows_high` and `low`, padded to whole vectors
-  const std::int32_t* high;  ///< [group][quad][candidate of the group]: four h
-  const std::int32_t* pairs;  ///< only for few candidates: [group][quad][candidate of the group]: four h, then four l
-  const std::int32_t* rows_high;    ///< [candidate][quad]: four h
-  const std::int32_t* low;          ///< [candidate][quad]: four l
-  const std::int32_t* high_starts;  ///< -128 * sum of h
+  const std::int32_t* high;  ///< four h, in the order [group][quad][candidate of the group]
+  const std::int32_t* pairs;        ///< only for few candidates: four h, then four l; the same order
+  const std::int32_t* rows_high;    ///< four h, in the order [candidate][quad]
+  const std::int32_t* low;          ///< four l, in the order [candidate][quad]
+  const std::int32_t* high_starts;  ///< -128 * the sum of h
   const std::int32_t* low_starts;
   Level levels[2];          ///< [0]: p = 128 h; [1]: p = 128 h + l
   const float* half;        ///< lower bound of b
@@ -132,16 +131,16 @@ struct ByteTrialsView {
 /// A candidate that is still possible for some of the 32 points of a panel.
 struct Undecided {
   std::int32_t candidate;
-  std::uint32_t points;  ///< one bit per point: set if the candidate is still possible for the point
+  std::uint32_t points;  ///< one bit per point, which is set if the candidate is still possible for the point
 };
 
-/// The largest number of candidates that ByteRows::settle() supports.
+/// The maximum number of candidates that ByteRows::settle() supports.
 inline constexpr std::int64_t few_candidates = 12;
 
 template <class T>
 class ByteRows;
 
-/// Candidates, stored as integers of two bytes. Reuse the object to avoid allocations.
+/// Candidates, stored as integers of two bytes. Use one object for many sets of candidates, to avoid allocations.
 class ByteTrials {
  public:
   template <class T>
@@ -166,10 +165,10 @@ class ByteTrials {
 struct ByteScratch {
   std::vector<Undecided> undecided;
   std::vector<std::int32_t> products;
-  std::vector<float> estimates;  ///< q.p; only for few candidates
+  std::vector<float> estimates;  ///< q.p; used only for few candidates
   std::vector<float> bounds;
-  /// Used only for few candidates. For each candidate, one bit per point: set if this candidate may be the nearest to
-  /// the point.
+  /// Used only for few candidates. For each candidate, one bit per point. It is set if the candidate may be the nearest
+  /// to the point.
   std::vector<std::uint32_t> open;
 
   void make(std::int64_t candidates) {
@@ -189,19 +188,19 @@ class ByteRows {
 
   explicit ByteRows(MatrixView<const T> points);
 
-  /// Allocates memory for second bytes, which copy_rest() fills. Until then, no row has second bytes.
+  /// Allocates memory for second bytes. Afterwards, no row has second bytes until copy_rest() copies them.
   void make_rests();
 
-  /// Copies the rows of one panel. Call it before all other functions for these rows. The initial limits exclude every
-  /// candidate. `scratch` holds scratch_floats(columns()) floats and needs no alignment.
+  /// Copies the rows of one panel. Call it before all other functions for these rows. With the initial limits, every
+  /// candidate is excluded. `scratch` holds scratch_floats(columns()) floats and needs no alignment.
   void copy_panel(std::int64_t panel, float* scratch);
 
-  /// Sets the squared distance between a row and its nearest chosen row. From then on, candidates at this distance or
+  /// Sets the squared distance between a row and its nearest chosen row. Afterwards, candidates at this distance or
   /// farther are excluded.
   void set_limit(std::int64_t row, double distance) {
     float& limit = limits_[row];
     if (distance == 0) {
-      limit = std::numeric_limits<float>::infinity();  // at distance 0 no candidate can be nearer
+      limit = std::numeric_limits<float>::infinity();  // at distance 0, no candidate can be nearer
       return;
     }
     const double value = static_cast<double>(half_squares_[row]) - distance * scale_ * half_scale_;
@@ -209,30 +208,30 @@ class ByteRows {
     limit = static_cast<float>(std::max(value - std::abs(value) * 0x1p-22 - 0x1p-100, -0x1p120));
   }
 
-  /// Removes the row's limit, so that no candidate is excluded because of its distance to the row.
+  /// Removes the row's limit. Afterwards, find_nearer() excludes no candidate for this row.
   void set_no_limit(std::int64_t row) { limits_[row] = -0x1p120F; }
 
   /// Finds, for each of a panel's points, the candidates that are not excluded. Writes them to scratch.undecided in
   /// ascending order and returns their number. `scratch` must be made for count() candidates.
   std::int64_t find_nearer(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
-  /// Like find_nearer(), but also omits candidates that are certainly not the nearest of all candidates.
+  /// Finds the same candidates as find_nearer(), except those that are certainly not the nearest of all candidates.
   std::int64_t find_nearest(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch) const;
 
   /// Only for few candidates. Stores in labels[], for each of a panel's 32 rows, a candidate that may be the nearest.
-  /// Ignores the rows' limits. Returns a mask of the rows to which another candidate may be at least as near.
-  /// scratch.open lists these candidates.
+  /// Ignores the rows' limits. Returns a mask of the rows for which several candidates are possible. scratch.open lists
+  /// the possible candidates.
   std::uint32_t settle(const ByteTrials& trials, std::int64_t panel, ByteScratch& scratch, std::int32_t* labels) const;
 
-  /// Removes the candidates that cannot be the nearest to an open row. The row must have second bytes. Returns the
+  /// Removes those candidates that cannot be the nearest to an open row. The row must have second bytes. Returns the
   /// number of remaining candidates.
   std::int64_t settle_row(const ByteTrials& trials, std::int64_t row, const ByteScratch& scratch,
                           std::int32_t* candidates, std::int64_t count) const;
 
   bool has_rest(std::int64_t row) const { return rest_scales_.size() > 0 && rest_scales_[row] > 0; }
 
-  /// Computes the second bytes of a row, if the row can have any and make_rests() was called. Threads may process
-  /// different rows concurrently.
+  /// Computes the second bytes of a row, if make_rests() was called and the row can have second bytes. Threads may
+  /// process different rows concurrently.
   void copy_rest(std::int64_t row, float* scratch);
 
   static constexpr std::int64_t scratch_floats(std::int64_t columns) {
@@ -250,15 +249,15 @@ class ByteRows {
  private:
   ByteRowsView view() const;
   std::int64_t quads() const { return (points_.columns() + 3) / 4; }
-  /// Distance between packed rows: an odd number of vectors. With an even number, the rows would share a few cache
-  /// sets.
+  /// Distance between packed rows. It is an odd number of vectors, because with an even number, the rows would compete
+  /// for a few cache sets.
   static constexpr std::int64_t packed_stride(std::int64_t columns) { return ((columns + 15) / 16 | 1) * 16; }
   static constexpr std::int64_t rest_stride(std::int64_t columns) { return (columns + 63) / 64 * 64; }
 
   MatrixView<const T> points_;
   std::vector<T> middle_;
-  bool dot_instructions_;  ///< true if the CPU has an instruction that multiplies bytes and adds the products to 32-bit
-                           ///< sums
+  bool dot_instructions_;  ///< true if the CPU can multiply bytes and add the products to 32-bit sums in one
+                           ///< instruction
   double scale_ = 1;
   double half_scale_ = 0.5;  ///< half of scale_, enlarged to cover the error of the canonical chain
   Buffer<std::uint8_t> values_;

@@ -5,8 +5,8 @@
 // is no nearer to x than c is. The points are divided into chunks of some thousand points. The points of a chunk are
 // ordered by their nearest chosen row, and the points with the same chosen row form a segment. Each segment stores its
 // largest distance to the chosen row, so one comparison shows whether a candidate can be nearer to any point of the
-// segment. With few dimensions, each step after the first steps reads only the points near the candidates. The results
-// have the same bits as a plain loop over all n points. Source: E. Raff, "Exact acceleration of k-means++ and
+// segment. In few dimensions, all steps but the first ones read only the points near the candidates. The results have
+// the same bits as the results of a plain loop over all n points. Source: E. Raff, "Exact acceleration of k-means++ and
 // k-means||" (IJCAI 2021).
 //
 // Memory: 10 bytes per point (a distance and a place in the order), and 16 bytes per segment of each chunk.
@@ -28,14 +28,14 @@ namespace gradus::kmeans_detail {
 template <class T>
 class Cover final : public Potential<T> {
  public:
-  /// `expected`: the approximate number of rows to be chosen.
+  /// `expected` is the approximate number of rows that will be chosen.
   Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
         const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
     at_once_ = std::clamp<std::int64_t>((std::int64_t{1} << 22) / points_.columns(), 16, batch_points);
-    // A chunk gets about 64 points per segment, which keeps the cost of segments small. If the threads need more chunks
-    // than this gives, chunks are smaller.
+    // A chunk gets about 64 points per segment, so that segments cost little. If there are then too few chunks for the
+    // threads, chunks are smaller.
     const std::int64_t share = n / (std::int64_t{8} * threads_);
     chunk_rows_ = std::min<std::int64_t>(
         {most_chunk_rows, std::max<std::int64_t>(4096, 64 * expected), std::max(share, std::int64_t{1024})});
@@ -123,46 +123,46 @@ class Cover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::weight, Potential<T>::honour_stop;
 
-  // The order stores the place of a point in its chunk in 16 bits.
+  // `order_` uses 16 bits for the place of a point within its chunk.
   static constexpr std::int64_t most_chunk_rows = 65536;
   static constexpr std::int64_t ahead = 32;          // prefetch distance, in points
   static constexpr std::int64_t batch_points = 256;  // number of points whose distances are computed together
 
   struct Segment {
-    double radius = 0;  ///< the largest squared distance between the segment's points and the chosen row
+    double radius = 0;  ///< the largest squared distance between a point of the segment and the chosen row
     std::int32_t chosen = 0;
     std::uint32_t count = 0;
   };
 
-  /// Some points of one segment, the candidates that may be nearer to these points, and the distances between points
-  /// and candidates. One object per thread.
+  /// Some points of one segment, the candidates that may be nearer to these points than the chosen row, and the
+  /// distances between these points and candidates. There is one object per thread.
   struct Batch {
     std::size_t count = 0;
     std::int64_t rows[batch_points];
     const T* addresses[batch_points];
     double closest[batch_points];
-    double weights[batch_points];  ///< filled only if points have weights
+    double weights[batch_points];  ///< filled only if the points have weights
     std::vector<std::size_t> candidates;
     std::vector<const T*> candidate_addresses;
-    std::vector<double> distances;  ///< [candidate][row]
+    std::vector<double> distances;  ///< in the order [candidate][row]
   };
 
-  /// The points that move to new segments in one chunk. One object per thread.
+  /// The points of one chunk that move to new segments. There is one object per thread.
   struct Moves {
     void make(std::int64_t rows, std::size_t candidates) {
       target.resize(static_cast<std::size_t>(rows));
       gained.resize(candidates);
     }
-    /// For each place in the chunk: 0 if the point stays, otherwise 1 + the index of its new chosen row.
+    /// For each place in the chunk: 0 if the point stays, otherwise 1 + the index of the new row to which it moves.
     std::vector<std::uint8_t> target;
-    std::vector<char> losers;  ///< for each segment: nonzero if some of its points leave it
+    std::vector<char> losers;  ///< for each segment: nonzero if some points leave it
 
-    /// For each new chosen row: the places of the points that it gains.
+    /// For each new chosen row: the places of the points that move to it.
     std::vector<std::vector<std::uint16_t>> gained;
   };
 
-  /// For each pair of a chosen row and a candidate, stores a squared distance. If a point of the chosen row is within
-  /// this distance of the chosen row, the point cannot be nearer to the candidate than to the chosen row.
+  /// Stores a squared distance for each pair of a chosen row and a candidate. If a point is within this distance of its
+  /// chosen row, the candidate cannot be nearer to the point than the chosen row is.
   class CandidateReach {
    public:
     CandidateReach(const Cover& cover, std::span<const std::int64_t> candidates)
@@ -170,8 +170,8 @@ class Cover final : public Potential<T> {
       for (const std::int64_t row : candidates) addresses_.push_back(cover.row_of(row));
       const std::size_t chosen = least_.size();
       const std::int64_t d = cover.points_.columns();
-      // The computed values of D and 4 D each have a relative error of about (d + 2) / 2 units in the last place,
-      // except near the smallest doubles. The factor covers eight times this error.
+      // The computed values of D and 4 D have relative errors of about (d + 2) / 2 units in the last place each, except
+      // near the smallest doubles. The factor covers eight times this error.
       const double factor = 0.25 / (1 + 8 * static_cast<double>(d + 4) * 0x1p-53);
 #pragma omp parallel for num_threads(cover.threads_) schedule(static) if (chosen > batch_points)
       for (std::size_t first = 0; first < chosen; first += batch_points) {
@@ -196,8 +196,8 @@ class Cover final : public Potential<T> {
       cover.honour_stop();
     }
 
-    /// Collects the points of the chunk to which a candidate may be nearer. Fills `batch` with some points of one
-    /// segment, calls `use(segment's number)`, and then continues with the next points.
+    /// Collects those points of the chunk to which a candidate may be nearer. Fills `batch` with some points of one
+    /// segment, calls `use` with the segment's number, and then continues with the next points.
     template <class Use>
     void for_each_batch(std::size_t chunk, Batch& batch, const Use& use) const {
       const std::vector<Segment>& segments = cover_.chunks_[chunk];
@@ -212,11 +212,12 @@ class Cover final : public Potential<T> {
           choose_candidates(segment, batch);
           while (at < end) {
             if (cover_.stop_.stop_requested()) return;
-            // Writes every point, but increases the count only if the point may be nearer to a candidate. A branch
+            // Writes every point to the batch, but increases the count only if a candidate may be nearer. A branch
             // would be unpredictable.
             batch.count = 0;
             for (const std::int64_t stop = std::min(end, at + cover_.at_once_); at < stop; ++at) {
-              // Prefetches only within the chunk, because another thread may be changing the order of the next chunk.
+              // Prefetches only within the chunk, because another thread may change the order of the next chunk at the
+              // same time.
               __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
               const std::int64_t row = first + cover_.order_[at];
               batch.rows[batch.count] = row;
@@ -253,7 +254,7 @@ class Cover final : public Potential<T> {
 
     const Cover& cover_;
     std::vector<const T*> addresses_;
-    std::vector<double> reach_;  ///< [chosen row][candidate]: points at most this far from the chosen row cannot be
+    std::vector<double> reach_;  ///< [chosen row][candidate]: within this distance of the chosen row, no point is
                                  ///< nearer to the candidate
     std::vector<double> least_;  ///< for each chosen row: the minimum of `reach_` over the candidates
   };
@@ -282,8 +283,8 @@ class Cover final : public Potential<T> {
     honour_stop();
   }
 
-  /// Returns what the points of `batch` would contribute to total() if each point could also choose a row at the given
-  /// distance. The result includes an additional term that depends only on the number of points.
+  /// Returns how much the points of `batch` would contribute to total() if each point could also choose a row at the
+  /// given distance. The result includes a term that depends only on the number of points.
   std::uint64_t total_with(const Batch& batch, const double* distances) const {
     const Quantizer quantize = quantize_;
     std::uint64_t sum = 0;
@@ -296,8 +297,8 @@ class Cover final : public Potential<T> {
     return sum;
   }
 
-  /// Moves a point to the nearest new row, if this row is nearer than the point's current row. Returns true if the
-  /// point moves.
+  /// Moves a point to the nearest new row if this row is nearer than the chosen row to which the point belongs. Returns
+  /// true if the point moves.
   bool lower(std::size_t chunk, const Batch& batch, std::size_t index, Moves& moves) {
     const std::int64_t row = batch.rows[index];
     double least = batch.closest[index];
@@ -310,13 +311,13 @@ class Cover final : public Potential<T> {
       }
     }
     if (nearest == moves.gained.size()) return false;
-    // No other thread changes this block of the sums, because a chunk consists of whole blocks.
+    // A chunk consists of whole blocks of the sums, so no other thread changes this block.
     Potential<T>::lower(row, least);
     moves.target[static_cast<std::size_t>(row - first_row(chunk))] = static_cast<std::uint8_t>(nearest + 1);
     return true;
   }
 
-  /// Moves points of a chunk to new segments. The new segments follow the old ones.
+  /// Moves points of a chunk to new segments, which follow the old segments.
   void regroup(std::size_t chunk, Moves& moves) {
     std::vector<Segment>& segments = chunks_[chunk];
     const std::int64_t first = first_row(chunk);
@@ -362,9 +363,9 @@ class Cover final : public Potential<T> {
     }
   }
 
-  std::int64_t at_once_ = 0;  ///< number of points per batch; less than batch_points if rows are long
+  std::int64_t at_once_ = 0;  ///< number of points per batch; if rows are long, it is less than batch_points
 
-  /// For each chunk, segment by segment: the row numbers relative to the first row of the chunk.
+  /// For each chunk, one segment after another: the row numbers of the points, relative to the chunk's first row.
   Buffer<std::uint16_t> order_;
   std::int64_t chunk_rows_ = 0;
   std::vector<std::vector<Segment>> chunks_;

@@ -1,6 +1,6 @@
 // An 8-bit copy of the points. For most pairs of a point x and a candidate y, the copy proves that y is no nearer to x
-// than the chosen row that is nearest to x. The copy is four to eight times smaller than the points, and its products
-// run on the tensor cores. Only undecided pairs need the canonical chain.
+// than the nearest chosen row. The copy is four to eight times smaller than the points, and its products run on the
+// tensor cores. Only undecided pairs need the canonical chain.
 //
 // Rows are shifted by a middle m and scaled by a power of two to magnitude at most 1. The copy of row x is s_x q_x with
 // integers |q| <= 127. Let e_x be the length of the vector of rounding errors of this copy. Then
@@ -15,9 +15,9 @@
 //     roundings of the sum are below 2^-20 (s_x^2 q_x.q_x + s_y^2 q_y.q_y), even if its terms cancel.
 //   * (r_x + e_y)^2 is enlarged by a relative 2^-19, and so is r_x. This also covers the relative errors of both
 //     canonical chains, (d + 3) 2^-53.
-//   * e includes the rounding of x - m, 2^-44 per column, or more for a row of another rank of magnitude above 1. This
-//     keeps every bound above 2^-88. Underflow of float products loses far less, and so does underflow of squares in a
-//     chain of doubles (least_magnitude).
+//   * e includes the rounding of x - m, 2^-44 per column, or more for a row of another rank if its magnitude exceeds 1.
+//     This keeps every bound above 2^-88. Underflow of float products loses far less, and so does underflow of squares
+//     in a chain of doubles (least_magnitude).
 // A bound that is infinite or NaN excludes no candidate. Exception: if only s_y^2 q_y.q_y is infinite, y is excluded,
 // because it is at least 2^50 times farther from m than all points x and their chosen rows.
 #pragma once
@@ -36,30 +36,30 @@ namespace gradus::kmeans_detail {
 
 using cuda::DeviceRows;
 
-constexpr int byte_columns = 4096;  ///< the largest number of columns for which eight candidates fit in shared memory
+constexpr int byte_columns = 4096;  ///< maximum number of columns with which eight candidates fit in shared memory
 constexpr double byte_margin = 0x1p-19;
 
-constexpr int tile_rows = 32;      ///< rows per tile; a warp processes one tile at a time
-constexpr int chunk_columns = 64;  ///< columns per chunk; a lane reads 16 bytes of a row's chunk
+constexpr int tile_rows = 32;      ///< number of rows per tile; a warp processes one tile at a time
+constexpr int chunk_columns = 64;  ///< number of columns per chunk; a lane reads 16 bytes of a row's chunk
 
 /// Returns the number of bytes per row: one per column, rounded up to a multiple of 16, because a thread loads 16 bytes
 /// at a time.
 constexpr int byte_stride(std::int64_t columns) { return static_cast<int>((columns + 15) / 16 * 16); }
 
-/// Returns the residue e of a row, which is the length of its vector of rounding errors. `squares`: the sum of the
-/// squared rounding errors. `largest`: the magnitude of the row, which exceeds 1 only for rows of other ranks.
+/// Returns the residue e of a row: the length of the row's vector of rounding errors. `squares` is the sum of the
+/// squared rounding errors. `largest` is the magnitude of the row, which exceeds 1 only for rows of other ranks.
 __device__ inline float residue_of(double squares, int columns, double largest) {
   return __double2float_ru(sqrt(squares) * (1 + byte_margin) +
                            sqrt(static_cast<double>(columns)) * (0x1p-44 * fmax(largest, 1.0)));
 }
 
 /// The copy of the points on the GPU, with the terms of the bound. ByteRows (byte_rows.hpp) is its counterpart on the
-/// CPU. The copy consists of tiles of 32 rows. A tile consists of chunks of 64 columns, of which the last one may be
-/// narrower. In this order, a warp reads 512 contiguous bytes at a time, and each lane reads the bytes that it
+/// CPU. The copy consists of tiles of 32 rows. A tile consists of chunks of 64 columns; the last chunk may be narrower.
+/// Because of this order, a warp reads 512 contiguous bytes at a time, and each lane reads the bytes that it
 /// multiplies.
 struct DeviceByteRows {
   signed char* bytes;
-  float* lengths;  ///< [tile][Length][row of the tile]
+  float* lengths;  ///< in the order [tile][Length][row of the tile]
   int stride;      ///< bytes per row
   double unit;     ///< power of two that scales the points
 
@@ -72,10 +72,10 @@ struct DeviceByteRows {
   };
 
   __host__ __device__ int chunks() const { return (stride + chunk_columns - 1) / chunk_columns; }
-  /// Returns the number of 16-byte units that each row has in a chunk.
+  /// Returns how many 16-byte units of a row are in a chunk.
   __device__ int units_of(int chunk) const { return min(4, stride / 16 - 4 * chunk); }
   __device__ const signed char* tile(std::int64_t number) const { return bytes + number * (tile_rows * stride); }
-  /// Returns the address of one 16-byte unit of a row. The unit holds the columns from 16 * unit on.
+  /// Returns the address of one 16-byte unit of a row. The unit holds 16 columns, beginning with column 16 * unit.
   __device__ signed char* unit_of(std::int64_t row, int unit) const {
     const int chunk = unit / 4;
     return bytes + row / tile_rows * (tile_rows * stride) + chunk * (tile_rows * chunk_columns) +
@@ -85,7 +85,7 @@ struct DeviceByteRows {
     return lengths[row / tile_rows * (kinds * tile_rows) + which * tile_rows + row % tile_rows];
   }
 
-  /// Returns the reach r of a point. `closest`: the canonical squared distance to its chosen row.
+  /// Returns the reach r of a point. `closest` is the canonical squared distance from the point to its chosen row.
   __device__ float reach_of(double closest, float residue) const {
     return __fadd_ru(__double2float_ru(sqrt(closest) * unit * (1 + byte_margin)), residue);
   }
@@ -108,14 +108,13 @@ struct BytePoint {
   __device__ float least(const ByteCandidate& candidate, int product) const {
     return fmaf(-(scale * candidate.twice_scale), static_cast<float>(product), square + candidate.square);
   }
-  /// Returns an upper bound of the squared distance between the copies. To obtain an upper bound, corrects for two
-  /// errors: the stored squares are too small by a relative 2^-19, and the roundings are below a relative 2^-20 of
-  /// these squares.
+  /// Returns an upper bound of the squared distance between the copies. Adds two margins: the stored squares are too
+  /// small by a relative 2^-19, and the roundings are below a relative 2^-20 of these squares.
   __device__ float most(float square_of_candidate, float least) const {
     return fmaf(square + square_of_candidate, static_cast<float>(2 * byte_margin), least);
   }
-  /// Returns a threshold for the squared distance between the copies. If a candidate is at this distance or farther, it
-  /// is proved to be no nearer than the chosen row.
+  /// Returns a threshold for the squared distance between the copies of the point and a candidate. If the distance is
+  /// at least the threshold, the candidate is provably no nearer than the chosen row.
   __device__ float reached(float residue_of_candidate) const {
     const float sum = reach + residue_of_candidate;
     return sum * (sum * static_cast<float>(1 + byte_margin));
@@ -125,14 +124,14 @@ struct BytePoint {
   }
 };
 
-/// Returns a new reach r for a point, given a row to which the point may move. `most`: an upper bound of the squared
-/// distance between their copies. The margin of r exceeds the roundings of both distances, so every row that r excludes
-/// is strictly farther than the given row.
+/// Returns a new reach r for a point, given a row to which the point may move. `most` is an upper bound of the squared
+/// distance between the copies of the point and this row. The margin of r exceeds the roundings of both distances, so
+/// every row that r excludes is strictly farther than this row.
 __device__ inline float reach_within(float most, float residue, float other_residue) {
   return (sqrtf(fmaxf(most, 0.0f)) + 2 * residue + other_residue) * static_cast<float>(1 + 4 * byte_margin);
 }
 
-/// Adds the products of 16 rows and 8 candidates to `sums`, over 32 bytes of each.
+/// Multiplies 32 bytes of each of 16 rows by 32 bytes of each of 8 candidates. Adds the dot products to `sums`.
 __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned int a1, unsigned int a2,
                                       unsigned int a3, unsigned int b0, unsigned int b1) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -140,11 +139,12 @@ __device__ inline void multiply_bytes(int (&sums)[4], unsigned int a0, unsigned 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/// Returns the bytes of shared memory for eight candidates. The layout is [group of eight][chunk][lane], with 16 bytes
-/// per lane, because lanes multiply in this order. Lane 4 g + t holds bytes of candidate g.
+/// Returns the bytes of shared memory for eight candidates. Their layout is [group of eight][chunk][lane], with 16
+/// bytes per lane. This is the order in which lanes multiply: lane 4 g + t holds bytes of candidate g.
 __host__ __device__ constexpr int candidate_bytes(int chunks) { return 8 * chunk_columns * chunks; }
 
-/// Copies a row to the place of candidate `number`, or writes zeros there if `row` is negative. Called by a whole warp.
+/// Copies a row to the place of candidate `number`. If `row` is negative, writes zeros there. A whole warp must call
+/// this function.
 __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t row, int number, uint4* candidates) {
   const int chunks = rows.chunks();
   for (int unit = static_cast<int>(threadIdx.x % 32); unit < 4 * chunks; unit += 32) {
@@ -154,11 +154,33 @@ __device__ inline void bring_candidate(const DeviceByteRows& rows, std::int64_t 
   }
 }
 
-/// A chunk of a tile in shared memory. Each lane copies the bytes that it multiplies: 16 bytes of rows g, g + 8, g + 16
-/// and g + 24.
+/// A chunk of a tile in shared memory. Each lane copies the bytes that it multiplies: 16 bytes of each of the rows g, g
+/// + 8, g + 16 and g + 24.
 struct ByteStage {
   uint4 parts[4][32];
-  float lengths[DeviceByteRows::kinds][tile_rows];  ///< filled only with the first chunk of a tile
+  float lengths[DeviceByteRows::kinds][tile_rows];  ///< filled only for the first chunk of a tile
+};
+
+/// Starts copying the part of `tile` that is in a chunk to `stage`, without the lengths. Called by a whole warp.
+__device__ inline void copy_chunk(const DeviceByteRows& rows, const signed char* tile, int chunk, ByteStage& stage) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int units = rows.units_of(chunk);
+  const bool is_there = lane % 4 < units;
+  const signed char* const from =
+      tile + chunk * (tile_rows * chunk_columns) + (is_there ? (lane / 4 * units + lane % 4) * 16 : 0);
+  const int distance = is_there ? 8 * 16 * units : 0;
+#pragma unroll
+  for (int index = 0; index < 4; ++index)
+    cuda::copy_or_zero<16>(&stage.parts[index][lane], from + index * distance, is_there ? 16 : 0);
+}
+
+/// A sequence of `count` tiles. The number of tile i is first + i * step.
+struct Tiles {
+  std::int64_t first;
+  int step;
+  int count;
+
+  __device__ std::int64_t row(int number) const { return (first + std::int64_t{number} * step) * tile_rows; }
 };
 
 /// Copies the chunks of a warp's tiles to shared memory in a pipeline: while the warp multiplies one chunk, the next
@@ -167,18 +189,10 @@ class ByteStream {
  public:
   static constexpr int stages = 4;
 
-  /// A sequence of `count` tiles. The number of tile i is first + i * step.
-  struct Tiles {
-    std::int64_t first;
-    int step;
-    int count;
-
-    __device__ std::int64_t row(int number) const { return (first + std::int64_t{number} * step) * tile_rows; }
-  };
-
   __device__ ByteStream(const DeviceByteRows& rows, ByteStage* ring) : rows_(rows), ring_(ring) {}
 
-  /// Starts copying the first chunks, without their lengths. Call it when the warp no longer needs any earlier chunk.
+  /// Starts the copies of the first chunks, without their lengths. Call it when the warp no longer needs any earlier
+  /// chunk.
   __device__ void start(const Tiles& tiles) {
     bytes_ = rows_.tile(tiles.first);
     lengths_ = lengths_of(tiles.first);
@@ -190,7 +204,7 @@ class ByteStream {
     __syncwarp();  // all lanes have read the previous lengths
     for (int ahead = 0; ahead < stages - 1; ++ahead) issue(false);
   }
-  /// Starts copying the lengths that start() leaves out.
+  /// Starts the copies of the lengths that start() leaves out.
   __device__ void ask_for_lengths(const Tiles& tiles) {
     const int chunks = rows_.chunks();
     int number = 0;
@@ -201,12 +215,12 @@ class ByteStream {
   /// Waits until the copies of start() and ask_for_lengths() are complete. Call it before the first next().
   __device__ void begin() {
     cuda::wait_for_copies<0>();
-    __syncwarp();  // all lanes see the lengths
+    __syncwarp();  // all lanes can see the lengths
   }
   /// Returns the next chunk and releases the previous one.
   __device__ const ByteStage& next() {
     cuda::wait_for_copies<stages - 2>();
-    __syncwarp();  // all lanes see the lengths and have read the previous chunk
+    __syncwarp();  // all lanes can see the lengths, and have read the previous chunk
     issue(true);
     const ByteStage& stage = ring_[taken_];
     taken_ = taken_ + 1 == stages ? 0 : taken_ + 1;
@@ -229,14 +243,7 @@ class ByteStream {
   __device__ void issue(bool with_lengths) {
     if (left_ > 0) {
       ByteStage& stage = ring_[fill_];
-      const int units = rows_.units_of(chunk_);
-      const bool is_there = lane() % 4 < units;
-      const signed char* const from =
-          bytes_ + chunk_ * (tile_rows * chunk_columns) + (is_there ? (lane() / 4 * units + lane() % 4) * 16 : 0);
-      const int distance = is_there ? 8 * 16 * units : 0;
-#pragma unroll
-      for (int index = 0; index < 4; ++index)
-        cuda::copy_or_zero<16>(&stage.parts[index][lane()], from + index * distance, is_there ? 16 : 0);
+      copy_chunk(rows_, bytes_, chunk_, stage);
       if (with_lengths && chunk_ == 0) bring_lengths(stage, lengths_);
       if (++chunk_ == rows_.chunks()) {
         chunk_ = 0;
@@ -260,6 +267,58 @@ class ByteStream {
   int taken_ = 0;
 };
 
+/// The tiles of a block, which stay in shared memory. Has the functions of ByteStream. Each warp uses only the tiles
+/// that it has loaded.
+class ResidentBytes {
+ public:
+  /// `stages`: room for all chunks of the block's tiles. `first`: the number of the block's first tile.
+  __device__ ResidentBytes(const DeviceByteRows& rows, ByteStage* stages, std::int64_t first)
+      : rows_(rows), stages_(stages), first_(first) {}
+
+  __device__ void load(const Tiles& tiles) {
+    for (int number = 0; number < tiles.count; ++number) {
+      const std::int64_t tile = tiles.first + std::int64_t{number} * tiles.step;
+      ByteStage* const stages = stages_ + (tile - first_) * rows_.chunks();
+      for (int chunk = 0; chunk < rows_.chunks(); ++chunk) copy_chunk(rows_, rows_.tile(tile), chunk, stages[chunk]);
+      const int lane = static_cast<int>(threadIdx.x) % 32;
+      cuda::copy_16_bytes(&stages->lengths[0][0] + 4 * lane,
+                          rows_.lengths + tile * (DeviceByteRows::kinds * tile_rows) + 4 * lane);
+    }
+    cuda::end_group();
+    cuda::wait_for_copies<0>();
+    __syncwarp();  // all lanes see the tiles
+  }
+  __device__ void start(const Tiles& tiles) {
+    tile_ = static_cast<int>(tiles.first - first_);
+    step_ = tiles.step;
+    chunk_ = 0;
+  }
+  __device__ void ask_for_lengths(const Tiles& /*tiles*/) {}
+  __device__ void begin() {}
+  __device__ const ByteStage& next() {
+    const ByteStage& stage = stages_[tile_ * rows_.chunks() + chunk_];
+    if (++chunk_ == rows_.chunks()) {
+      chunk_ = 0;
+      tile_ += step_;
+    }
+    return stage;
+  }
+  __device__ static void finish() {}
+
+  /// Stores the new reach of a row of this warp's tiles.
+  __device__ void set_reach(std::int64_t row, float reach) {
+    stages_[(row / tile_rows - first_) * rows_.chunks()].lengths[DeviceByteRows::of_reach][row % tile_rows] = reach;
+  }
+
+ private:
+  const DeviceByteRows& rows_;
+  ByteStage* stages_;
+  std::int64_t first_;
+  int tile_ = 0;
+  int step_ = 0;
+  int chunk_ = 0;
+};
+
 /// Reads the terms of the bound for the four rows of a lane. `stage`: the first chunk of the rows' tile.
 __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4]) {
   const int group = static_cast<int>(threadIdx.x) % 32 / 4;
@@ -271,8 +330,8 @@ __device__ inline void read_points(const ByteStage& stage, BytePoint (&points)[4
   }
 }
 
-/// Multiplies a lane's parts of a chunk by eight candidates and adds the products to `sums`. In sums[0], elements 0 and
-/// 1 belong to row g, and elements 2 and 3 to row g + 8. In sums[1], they belong to rows g + 16 and g + 24. The two
+/// Multiplies a lane's parts of a chunk by eight candidates, and adds the products to `sums`. In sums[0], elements 0
+/// and 1 belong to row g, and elements 2 and 3 to row g + 8. In sums[1], they belong to rows g + 16 and g + 24. The two
 /// elements of a row belong to candidates 2 t and 2 t + 1. Rows and candidates store their columns in the same order,
 /// so this order does not affect the products.
 __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4], const uint4& other) {
@@ -286,19 +345,19 @@ __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4]
 }
 
 /// Computes canonical distances with a warp. The lanes load the rows x together, so that neighbouring lanes read
-/// neighbouring bytes. Rows are loaded in pieces, and at any time three pieces of each row are loading or in use. The
-/// functions are not inlined, so that their registers do not add to the caller's registers.
+/// neighbouring bytes. Rows are loaded in pieces. At any time, three pieces of each row are being loaded or used. The
+/// functions are not inlined, because the caller would then need more registers.
 class Chains {
  public:
-  static constexpr int piece_bytes = 2048;  ///< size of one piece of all rows, in bytes
+  static constexpr int piece_bytes = 2048;  ///< size of a piece in bytes, for all rows together
   static constexpr int pieces_at_once = 3;
   static constexpr int bytes = pieces_at_once * piece_bytes;  ///< shared memory per warp, a multiple of 16
-  static constexpr int most_side_by_side = 8;                 ///< the largest number of rows y in distances_to_all()
+  static constexpr int most_side_by_side = 8;                 ///< maximum number of rows y in distances_to_all()
   static constexpr int bytes_of_others = 1024;                ///< additional shared memory of distances_to_all()
   static constexpr unsigned int everyone = 0xffffffffu;
 
-  /// Returns true if rows are loaded in pieces. Very short rows are loaded whole, because a lane that reads a whole
-  /// short row already uses whole cache lines.
+  /// Returns true if rows are loaded in pieces. Very short rows are loaded whole: a lane that reads such a row already
+  /// uses whole cache lines.
   template <class T>
   __device__ static bool by_pieces(int columns, bool by_quads) {
     return by_quads && columns / quad<T> > few_units;
@@ -314,8 +373,8 @@ class Chains {
     int column = 0;
     if (by_pieces<T>(columns, by_quads)) {
       const int units = columns / quad<T>;
-      // A piece has 128 units for all rows. The fewer pairs there are, the more units of each row it therefore holds.
-      // Unit `number` of a piece belongs to the row with the index `number >> log_width`.
+      // A piece has 128 units for all rows together. So if there are fewer pairs, it holds more units of each row. Unit
+      // `number` of a piece belongs to the row with the index `number >> log_width`.
       const int log_rows = count > 1 ? 32 - __clz(count - 1) : 0;
       const int log_width = 7 - log_rows;
       const int width = 1 << log_width;
@@ -363,7 +422,7 @@ class Chains {
           __syncwarp();  // all lanes have read the previous piece
           bring((first >> log_width) + pieces_at_once - 1);
           cuda::wait_for_copies<pieces_at_once - 1>();
-          __syncwarp();  // all lanes see the piece
+          __syncwarp();  // all lanes can see the piece
           used = used + piece_bytes == bytes ? 0 : used + piece_bytes;
         }
         Quads<T> left[few_units];
@@ -396,9 +455,9 @@ class Chains {
     return sum;
   }
 
-  /// Computes the distances between each lane's x (up to 32 rows) and the rows y with the numbers `which` in `ys`. Use
-  /// it if most of these distances are needed. Requires that by_pieces() is true. `room_of_others`: bytes_of_others
-  /// bytes of shared memory.
+  /// Computes the distances between each lane's x (up to 32 rows) and those rows y of `ys` that have the numbers
+  /// `which`. Use it if most of these distances are needed. by_pieces() must be true. `room_of_others` must have
+  /// bytes_of_others bytes of shared memory.
   template <class T>
   __device__ __noinline__ static void distances_to_all(const DeviceRows<T>& rows, std::int64_t first, int count,
                                                        const DeviceRows<T>& ys, const std::int64_t* which, int others,
@@ -426,7 +485,7 @@ class Chains {
       }
       cuda::end_group();
     };
-    // Lane 4 g + t loads unit t of each piece of the row y with number g.
+    // Lane 4 g + t loads unit t of each piece of the row y with the number g.
     const int number = lane / width;
     const T* const other = ys.data + which[number < others ? number : 0] * ys.stride;
     const auto ask = [&](int piece) {
@@ -436,7 +495,7 @@ class Chains {
     };
     double sums[most_side_by_side] = {};
     double* const wide = reinterpret_cast<double*>(room_of_others);
-    constexpr int pitch = width * quad<T>;  // distance between the rows y in shared memory, in doubles
+    constexpr int pitch = width * quad<T>;  // distance between consecutive rows y in shared memory, in doubles
     bring(0);
     uint4 next = ask(0);
     for (int piece = 0; piece < pieces; ++piece) {
@@ -450,7 +509,7 @@ class Chains {
       bring(piece + 1);
       next = ask(piece + 1);
       cuda::wait_for_copies<1>();
-      __syncwarp();  // all lanes see the piece
+      __syncwarp();  // all lanes can see the piece
 #pragma unroll
       for (int unit = 0; unit < width; ++unit) {
         Quads<T> left;
@@ -459,7 +518,7 @@ class Chains {
         double values[quad<T>];
 #pragma unroll
         for (int element = 0; element < quad<T>; ++element) values[element] = static_cast<double>(left.values[element]);
-          // Both rows are padded with zeros, which add nothing to the sums.
+          // Both rows end with zeros as padding, which add nothing to the sums.
 #pragma unroll
         for (int y = 0; y < most_side_by_side; ++y) {
           if (y >= others) break;
@@ -494,8 +553,8 @@ class Chains {
     T values[quad<T>];
   };
 
-  /// Returns a number with which the units of a row are permuted. When eight rows are read together, the permutation
-  /// spreads the reads over the banks of shared memory.
+  /// Returns a number that permutes the units of a row. Because of the permutation, eight rows that are read together
+  /// are read from different banks of shared memory.
   __device__ static int permutation(int row, int width) { return width >= 8 ? row & 7 : row >> 1 & 3; }
   __device__ static void extend(double& sum, double left, double right) {
     const double difference = left - right;
@@ -507,9 +566,9 @@ namespace byte_rows {
 
 constexpr int sample_rows = 256;
 
-/// Computes the mean of each column over a sample of rows, and `largest`, the largest |y - mean| over the coordinates
-/// of row y. `largest` holds the bits of a non-negative double. Launch shape: one block of sample_rows threads per
-/// column.
+/// Computes the mean of each column over a sample of the rows. Also computes the largest |y - mean| over all
+/// coordinates of row y, and stores it in `largest` as the bits of a non-negative double. Launch shape: one block of
+/// sample_rows threads per column.
 template <class T>
 __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* middle, Word* largest) {
   __shared__ double sums[sample_rows];
@@ -518,14 +577,14 @@ __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* mi
   const std::int64_t number = threadIdx.x;
   sums[threadIdx.x] = number < count ? static_cast<double>(value_at(rows, number * rows.count / count, column)) : 0.0;
   for (int half = sample_rows / 2; half > 0; half /= 2) {
-    __syncthreads();  // the sums of the previous step are stored
+    __syncthreads();  // the sums of the previous step have been stored
     if (static_cast<int>(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
   if (threadIdx.x != 0) return;
   const double mean = sums[0] / static_cast<double>(count);
   middle[column] = mean;
   const double magnitude = fabs(static_cast<double>(value_at(rows, y, column)) - mean);
-  // NaN counts as infinite.
+  // NaN is treated like infinity.
   atomicMax(largest, static_cast<Word>(
                          __double_as_longlong(magnitude >= 0 ? magnitude : std::numeric_limits<double>::infinity())));
 }
@@ -555,8 +614,9 @@ struct Quad {
   }
 };
 
-/// Makes the 8-bit copy. `closest`: the squared distances to the chosen rows, or null for rows that need no reach.
-/// Launch shape: `lanes` threads per row (a power of two up to 32), and a grid-stride loop over the rows.
+/// Makes the 8-bit copy of rows. `closest` contains the squared distances to the chosen rows, or is null if the rows
+/// need no reach. Launch shape: `lanes` threads per row (a power of two up to 32), and a grid-stride loop over the
+/// rows.
 template <class T>
 __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* middle, int lanes, const double* closest,
                         const DeviceByteRows out) {
@@ -564,12 +624,12 @@ __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* m
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int lane = static_cast<int>(thread % lanes);
-  // All lanes of a warp make the same number of rounds, because they exchange results in each round.
+  // All lanes of a warp make the same number of rounds, because they exchange results in every round.
   const std::int64_t rounds = (rows.count * lanes + threads - 1) / threads;
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t row = (round * threads + thread) / lanes;
     const bool is_row = row < rows.count;
-    // Calls visit(column, four values of the row from this column on) for each group of four columns of the lane.
+    // For each group of four columns of the lane, calls visit(first column, the row's four values).
     const auto walk = [&](const auto& visit) {
       if (!is_row) return;
       for (int column = 4 * lane; column < out.stride; column += 4 * lanes) {

@@ -25,18 +25,18 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr int group_blocks = 256;      // number of blocks of rows in a second-level sum
-constexpr int candidates_at_once = 8;  // number of candidates to which a thread computes distances at a time
+constexpr int candidates_at_once = 8;  // number of candidates that a thread compares at a time
 constexpr int fewest_added_by_bytes = 2;
 
-/// The 8-bit copy is made only if the points have at least this magnitude. At this magnitude, squared differences do
-/// not underflow, and the square of the reciprocal does not overflow.
+/// The 8-bit copy is made only if the points have at least this magnitude. Then squared differences do not underflow,
+/// and the square of the scale does not overflow.
 constexpr double least_magnitude = 0x1p-400;
 
 static_assert(CudaCover<float>::most_candidates <= most_others);
 
 /// Assigns each point to the nearest of `count` new rows, if this row is nearer than the point's current row. Ties go
-/// to the first row. Writes the sum of each block. `before`: the number of rows chosen earlier. `is_first`: true if no
-/// distances exist yet. Launch shape: blocks of block_rows threads, grid-stride loop over the blocks of rows.
+/// to the first row. Writes the sum of each block. `before` is the number of rows chosen earlier. `is_first` is true if
+/// no distances exist yet. Launch shape: blocks of block_rows threads, grid-stride loop over the blocks of rows.
 template <class T, int Group>
 __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, int before,
                          bool is_first) {
@@ -64,8 +64,8 @@ __global__ void add_rows(const __grid_constant__ CoverJob<T> job, const std::int
   }
 }
 
-/// Computes the distances between all rows and the first chosen row. Requires that rows are not short and can be read
-/// in 16-byte units. Launch shape: blocks of block_rows threads, grid-stride loop over the tiles.
+/// Computes the distances between all rows and the first chosen row. The rows must not be short, and reads in 16-byte
+/// units must be possible. Launch shape: blocks of block_rows threads, grid-stride loop over the tiles.
 template <class T>
 __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::int64_t* which) {
   constexpr int warps = block_rows / 32;
@@ -86,7 +86,7 @@ __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::in
   }
 }
 
-// Recomputes the sum of each block. Launch shape: like add_rows.
+// Computes the sum of each block again. Launch shape: like add_rows.
 template <class T>
 __global__ void sum_blocks(const CoverJob<T> job) {
   for (std::int64_t block = blockIdx.x; block < job.row_blocks(); block += gridDim.x) {
@@ -118,8 +118,8 @@ __global__ void find_largest(const CoverJob<T> job, Word* largest) {
   if (threadIdx.x % 32 == 0) atomicMax(largest, static_cast<Word>(__double_as_longlong(most)));
 }
 
-/// For each of `count` candidates, computes the amount by which the total would decrease if only this candidate were
-/// added. Launch shape: like add_rows.
+/// For each of `count` candidates, computes how much the total would decrease if only this candidate were added. Launch
+/// shape: like add_rows.
 template <class T>
 __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::int64_t* which, int count, Word* gains) {
   const OtherRows<T, candidates_at_once> candidates(job.others, which, count);
@@ -144,9 +144,9 @@ __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::i
   }
 }
 
-/// Each thread passes one number. Returns the index of the first number at which the prefix sum exceeds `target`, or
-/// the number of threads if no prefix sum does. Subtracts the numbers before this index from `target`. All threads of
-/// the block must call it.
+/// Each thread passes one number. Returns the index of the first number at which the prefix sum exceeds `target`. If no
+/// prefix sum does, returns the number of threads. Subtracts the numbers before this index from `target`. All threads
+/// of the block must call this function.
 __device__ int passes_at(Word mine, Word& target) {
   __shared__ Word prefix[block_rows];
   const int thread = static_cast<int>(threadIdx.x);
@@ -164,8 +164,8 @@ __device__ int passes_at(Word mine, Word& target) {
   return found;
 }
 
-/// Returns the row at which the prefix sum of the integers of all rows exceeds the target. All threads of the block
-/// must call it.
+/// Returns the first row at which the prefix sum of the rows' integers exceeds the target. All threads of the block
+/// must call this function.
 template <class T>
 __device__ std::int64_t row_at(const CoverJob<T>& job, Word target) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -189,13 +189,13 @@ __global__ void find_rows(const CoverJob<T> job, Word* targets) {
   if (threadIdx.x == 0) targets[blockIdx.x] = static_cast<Word>(row);
 }
 
-/// The totals and rows of all ranks in a step.
+/// The totals and rows of all ranks in one step.
 struct RankRound {
   int rank;
   int ranks;
   std::int64_t first_row;  ///< global number of this rank's first row
-  int row_words;           ///< words of a row in `words`
-  Word* totals;            ///< [rank]
+  int row_words;           ///< number of words per row in `words`
+  Word* totals;            ///< one total per rank
 };
 
 /// Draws the trials of a step. For each trial on this rank, writes its global number to words[trial], and its row to
@@ -218,8 +218,8 @@ __global__ void draw_trials(const __grid_constant__ CoverJob<T> job, const __gri
     to[column] = is_own && column < job.rows.columns ? value_at(job.rows, row, column) : T{0};
 }
 
-/// Chooses the best trial of a step, and updates the totals. `gains`: [rank][most_trials]. `numbers`: the global
-/// numbers of the trials. Launch shape: one warp.
+/// Chooses the best trial of a step, and updates the totals. `gains` has the order [rank][most_trials]. `numbers`
+/// contains the global numbers of the trials. Launch shape: one warp.
 __global__ void choose_best(StepState* state, const RankRound round, int trials, Word least_total, const Word* gains,
                             const Word* numbers, const Word* kept_count, Word kept_room, std::int64_t* chosen) {
   constexpr unsigned int everyone = 0xffffffffu;
@@ -259,8 +259,8 @@ __global__ void copy_rows(const DeviceRows<T> rows, const Word* which, std::int6
         value_at(rows, static_cast<std::int64_t>(which[index / rows.columns]), static_cast<int>(index % rows.columns));
 }
 
-/// Draws the rows of a round of k-means||, in any order. `first_row`: the global number of this rank's first row.
-/// length[0] receives the number of drawn rows, even if `drawn` has no room for all of them. Launch shape: grid-stride
+/// Draws the rows of a round of k-means||, in any order. `first_row` is the global number of this rank's first row.
+/// Sets length[0] to the number of drawn rows, even if `drawn` has no space for all of them. Launch shape: grid-stride
 /// loop over the rows.
 template <class T>
 __global__ void draw_rows(const CoverJob<T> job, std::int64_t first_row, Word wanted, Word total, core::Philox random,
@@ -274,7 +274,7 @@ __global__ void draw_rows(const CoverJob<T> job, std::int64_t first_row, Word wa
   }
 }
 
-// Adds up the weights of each chosen row's points. Launch shape: grid-stride loop over the rows.
+// Adds up, for each chosen row, the weights of its points. Launch shape: grid-stride loop over the rows.
 template <class T>
 __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* sums) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -317,13 +317,13 @@ struct CudaCover<T>::Bytes {
 
   // With several ranks: the copy of the rows in job_->others.
   DeviceByteRows others{};
-  std::int64_t converted_others = 0;  ///< the number of rows that are up to date in this copy
+  std::int64_t converted_others = 0;  ///< number of rows that this copy already contains
   cuda::DeviceBuffer<signed char> other_bytes;
   cuda::DeviceBuffer<float> other_lengths;
 };
 
-/// Calls launch(job) for consecutive ranges of blocks. The size of a range depends on `count`, the number of distances
-/// that are computed per row.
+/// Calls launch(job) for consecutive ranges of blocks. `count` is the number of distances per row, which determines the
+/// size of a range.
 template <class T>
 template <class Work>
 void CudaCover<T>::in_portions(int count, const Work& launch) {
@@ -336,7 +336,7 @@ void CudaCover<T>::in_portions(int count, const Work& launch) {
   });
 }
 
-/// Returns the largest number of rows that add() passes to own_add(). With several ranks, the GPU holds copies of these
+/// Returns the maximum number of rows that add() passes to own_add(). With several ranks, the GPU holds copies of these
 /// rows.
 template <class T>
 std::int64_t most_added_at_once(const GpuPoints<T>& points) {
@@ -349,7 +349,7 @@ template <class T>
 CudaCover<T>::CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups)
     : RankCover<T>(points.rank_rows(), points.rows().columns(), first, most_added_at_once(points), points.stop()),
       gpu_(points.job()), portions_(gpu_->stop(), 0x1p34), multiprocessors_(points.device().multiprocessors),
-      job_(std::make_unique<CoverJob<T>>()) {
+      job_(std::make_unique<CoverJob<T>>()), may_have_bytes_(points.plan().has_byte_copy) {
   job_->rows = job_->others = device_rows(points);
   this->bring(chosen_);
   largest_weight_ = this->largest_weight_of(points.host_weights());
@@ -433,13 +433,13 @@ Matrix<T> CudaCover<T>::own_copies(std::span<const std::int64_t> rows) const {
   return copies;
 }
 
-/// Makes rows, which keep() has received, available to kernels as rows of job_->others. Returns the address, in GPU
-/// memory, of the numbers that the rows have there.
+/// Copies rows that keep() has received to job_->others, for the kernels. Returns the GPU address of an array with the
+/// indices of these rows in job_->others.
 template <class T>
 const std::int64_t* CudaCover<T>::place(std::span<const std::int64_t> rows) {
   if (static_cast<std::int64_t>(rows.size()) > most_added) throw Error("too many candidates at once");
   if (ranks().size() == 1) {
-    stream().wait();  // the previous copy from staged_ must be complete
+    stream().wait();  // waits until the previous copy from staged_ is complete
     std::int64_t* staged = reinterpret_cast<std::int64_t*>(staged_.data()) + most_candidates;
     std::copy(rows.begin(), rows.end(), staged);
     which_.copy_from_host(staged, static_cast<std::int64_t>(rows.size()), stream());
@@ -459,13 +459,13 @@ void CudaCover<T>::upload(std::span<const std::int64_t> rows) {
   const auto found = std::ranges::search(copied_, rows);
   if (found.empty()) throw Error("the rows of other ranks were not fetched");
   placed_.clear();
-  // Each row begins at a multiple of 16 bytes, like the points themselves if is_read_by_quads() is true.
+  // Each row begins at a multiple of 16 bytes. If is_read_by_quads() is true, the same holds for the points.
   constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t columns = job_->rows.columns;
   const std::int64_t stride = (columns + quad - 1) / quad * quad;
   const auto count = static_cast<std::int64_t>(rows.size());
   if (others_.size() < count * stride) {
-    stream().wait();  // kernels must have read the memory that is freed here
+    stream().wait();  // waits until kernels have read the memory that is freed here
     others_ = cuda::DeviceBuffer<T>(std::max(count, most_candidates) * stride);
   }
   const T* const from = copies_.row(found.begin() - copied_.begin());
@@ -528,7 +528,7 @@ template <class T>
 void CudaCover<T>::own_add(std::span<const std::int64_t> rows) {
   const auto count = static_cast<std::int64_t>(rows.size());
   const bool are_kept = add_by_kept_pairs(rows);
-  measured_.clear();  // the pairs are outdated as soon as a distance changes
+  measured_.clear();  // the pairs become invalid when a distance changes
   if (are_kept) return;
   const std::int64_t* const all = place(rows);
   if ((bytes_ || count >= fewest_added_by_bytes) && has_bytes()) return add_by_bytes(all, count);
@@ -558,7 +558,7 @@ std::vector<std::int64_t> CudaCover<T>::own_sample(std::uint64_t wanted, const c
     length.copy_to_host(&count, 1, stream());
     stream().wait();
     if (count > room) {
-      room = count;  // the next attempt draws the same rows, with enough memory for all of them
+      room = count;  // the next attempt has enough memory for all rows, and draws the same rows
       continue;
     }
     std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
@@ -629,13 +629,13 @@ void CudaCover<T>::make_bytes() {
   total_.copy_to_host(staged_.data(), 1, stream());
   stream().wait();
   // An upper bound of the magnitude of the rows relative to the middle. No coordinate of a row differs from the first
-  // chosen row by more than the distance between the two rows. If another rank has this row, no two rows of this rank
-  // are farther from each other than twice the largest distance.
+  // chosen row by more than the distance between the two rows. If the first chosen row is on another rank, the distance
+  // between two rows of this rank is at most twice the largest distance.
   const double distance = (is_here ? 1 : 2) * std::sqrt(largest_distance_);
   const double magnitude = std::bit_cast<double>(staged_[0]) + distance * (1 + byte_margin);
   if (!(magnitude >= least_magnitude && magnitude <= 1 / least_magnitude)) return;
   bytes_ = std::make_unique<Bytes>(rows.count, std::move(middle), most_blocks_of_steps(), ranks().size() == 1);
-  // Sets the padding of the last block to zero. Kernels read the padding but ignore the results.
+  // Sets the padding of the last block to zero, because kernels read it. They ignore the results for it.
   const std::int64_t written = rows.count / tile_rows * tile_rows * byte_stride(rows.columns);
   cuda::check(cudaMemsetAsync(bytes_->bytes.data() + written, 0,
                               static_cast<std::size_t>(bytes_->bytes.size() - written), stream()),
@@ -648,7 +648,7 @@ void CudaCover<T>::make_bytes() {
   convert(rows, closest_.data(), bytes_->rows);
 }
 
-/// Makes the 8-bit copy of rows. `closest`: see byte_rows::convert().
+/// Makes the 8-bit copy of rows. For `closest`, see byte_rows::convert().
 template <class T>
 void CudaCover<T>::convert(const DeviceRows<T>& rows, const double* closest, const DeviceByteRows& to) const {
   const int quads = byte_stride(rows.columns) / 4;
@@ -659,8 +659,8 @@ void CudaCover<T>::convert(const DeviceRows<T>& rows, const double* closest, con
   cuda::check_launch("convert");
 }
 
-/// Returns the 8-bit copy of job_->others. It has the scale of this rank's copy. Any scale serves, because the copy
-/// only excludes candidates.
+/// Returns the 8-bit copy of job_->others. It has the same scale as the copy of this rank's points. Any scale would be
+/// valid, because the copy only excludes candidates.
 template <class T>
 const DeviceByteRows& CudaCover<T>::bytes_of_others() {
   if (ranks().size() == 1) return bytes_->rows;
@@ -669,7 +669,7 @@ const DeviceByteRows& CudaCover<T>::bytes_of_others() {
   const std::int64_t padded = (rows.count + tile_rows - 1) / tile_rows * tile_rows;
   const int stride = byte_stride(rows.columns);
   if (bytes_->other_bytes.size() < padded * stride) {
-    stream().wait();  // kernels must have read the memory that is freed here
+    stream().wait();  // waits until kernels have read the memory that is freed here
     const std::int64_t most = std::max(padded, most_candidates);
     bytes_->other_bytes = cuda::DeviceBuffer<signed char>(most * stride);
     bytes_->other_lengths = cuda::DeviceBuffer<float>(DeviceByteRows::kinds * most);
@@ -680,6 +680,12 @@ const DeviceByteRows& CudaCover<T>::bytes_of_others() {
   return bytes_->others;
 }
 
+/// Returns how much dynamic shared memory a block may request in addition to the kernel's static shared memory.
+inline int room_of_a_block() {
+  constexpr int of_its_own = 4096;
+  return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
+}
+
 template <class T>
 std::int64_t CudaCover<T>::most_blocks_of_steps() const {
   const std::int64_t unit_rows = std::int64_t{unit_tiles_of_steps()} * tile_rows;
@@ -687,15 +693,31 @@ std::int64_t CudaCover<T>::most_blocks_of_steps() const {
   return std::min<std::int64_t>({trials::most_blocks, multiprocessors_, units});
 }
 
-/// Returns the number of tiles in a unit. Rows are assigned to blocks in whole units. If there are few points, a unit
-/// is a single tile, so that all multiprocessors get work. Otherwise a unit consists of the rows that one sum covers.
+/// Returns the number of tiles in a unit. Each block of a launch gets whole units of rows. If there are few points, a
+/// unit is a single tile, so that all multiprocessors get work. Otherwise a unit has the same rows as one of the sums.
 template <class T>
 int CudaCover<T>::unit_tiles_of_steps() const {
   const std::int64_t tiles = std::int64_t{trials::most_warps} * std::min(trials::most_blocks, multiprocessors_);
-  return job_->rows.count <= tiles * tile_rows ? 1 : block_rows / tile_rows;
+  return job_->rows.count <= tiles * tile_rows || resident_tiles() > 0 ? 1 : block_rows / tile_rows;
 }
 
-/// Makes the 8-bit copy if it does not exist yet. Returns false if no copy can be made of these points.
+/// Returns the largest number of tiles of a block if all blocks of trials::take_steps() can keep their rows in shared
+/// memory, otherwise 0.
+template <class T>
+int CudaCover<T>::resident_tiles() const {
+  if (ranks().size() > 1) return 0;
+  const std::int64_t tiles = (job_->rows.count + tile_rows - 1) / tile_rows;
+  const auto blocks = static_cast<int>(std::min<std::int64_t>({trials::most_blocks, multiprocessors_, tiles}));
+  const std::int64_t most = (tiles + blocks - 1) / blocks;
+  const int stride = byte_stride(job_->rows.columns);
+  if (most * tile_rows * stride > room_of_a_block()) return 0;
+  const trials::Layout layout((stride + chunk_columns - 1) / chunk_columns, most_trials, blocks,
+                              static_cast<int>(most));
+  const auto warps = static_cast<int>(std::min<std::int64_t>(most, trials::most_warps));
+  return layout.bytes(warps) <= room_of_a_block() ? static_cast<int>(most) : 0;
+}
+
+/// Makes the 8-bit copy if it does not exist yet. Returns false if these points cannot have such a copy.
 template <class T>
 bool CudaCover<T>::has_bytes() {
   if (!bytes_ && may_have_bytes_) {
@@ -722,21 +744,15 @@ bool CudaCover<T>::is_read_by_quads() const {
          job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
 }
 
-/// Returns the dynamic shared memory that a block may request, which is what the kernel's static shared memory leaves.
-inline int room_of_a_block() {
-  constexpr int of_its_own = 4096;
-  return cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - of_its_own;
-}
-
 /// Adds `count` rows, as add_rows does, but by means of the 8-bit copy.
 template <class T>
 void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
   const int chunks = bytes_->rows.chunks();
   const int room = room_of_a_block();
-  // If rows are very long, fewer than most_added rows fit in shared memory. The rows are then added by several
-  // launches.
+  // If rows are very long, fewer than most_added rows fit in shared memory. In this case, several launches add the
+  // rows.
   const int at_once =
-      std::min(rounds::most_added,
+      std::min(rounds::most_added_of(chunks),
                8 * std::max(1, (room - rounds::bytes_of(rounds::fewest_warps, 0, 0)) / candidate_bytes(chunks)));
   rounds::RoundJob<T> round{};
   round.bytes = bytes_->rows;
@@ -750,7 +766,7 @@ void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
     in_portions(round.added, [&](const CoverJob<T>& job) {
       round.cover = job;
       const Launch launch = round_launch(job, round.added);
-      rounds::add_many<T><<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(round);
+      rounds::kernel<T>(chunks)<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(round);
       cuda::check_launch("add_many");
     });
   }
@@ -760,10 +776,10 @@ void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
 template <class T>
 typename CudaCover<T>::Launch CudaCover<T>::round_launch(const CoverJob<T>& job, int added) const {
   const int chunks = bytes_->rows.chunks();
-  int warps = rounds::most_warps;
+  int warps = rounds::most_warps(chunks);
   while (warps > 1 && rounds::bytes_of(warps, chunks, added) > room_of_a_block()) --warps;
   const auto shared = static_cast<std::size_t>(rounds::bytes_of(warps, chunks, added));
-  cuda::allow_shared_memory(reinterpret_cast<const void*>(&rounds::add_many<T>), shared);
+  cuda::allow_shared_memory(reinterpret_cast<const void*>(rounds::kernel<T>(chunks)), shared);
   return {static_cast<unsigned int>(std::min<std::int64_t>(multiprocessors_, job.end_block - job.first_block)),
           32 * static_cast<unsigned int>(warps), shared};
 }
@@ -772,7 +788,7 @@ typename CudaCover<T>::Launch CudaCover<T>::round_launch(const CoverJob<T>& job,
 template <class T>
 typename CudaCover<T>::Launch CudaCover<T>::trial_launch(const void* kernel, int trials) const {
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
-  const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks);
+  const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks, resident_tiles());
   // There are at most as many warps as a block has tiles.
   const int unit_tiles = unit_tiles_of_steps();
   const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
@@ -794,13 +810,15 @@ TrialJob<T> CudaCover<T>::trial_job(int trials) {
   job.trials = trials;
   job.by_quads = is_read_by_quads();
   job.unit_tiles = unit_tiles_of_steps();
+  job.resident_tiles = resident_tiles();
   job.kept = bytes_->kept.data();
   job.kept_room = static_cast<Word>(bytes_->kept.size());
   job.kept_count = gains_.data() + trials;
   return job;
 }
 
-/// Adds the gains of at most most_trials candidates to gains_, followed by the number of pairs in Bytes::kept.
+/// Measures at most most_trials candidates. Adds their gains to gains_. Adds the number of pairs in Bytes::kept to the
+/// word after the gains.
 template <class T>
 void CudaCover<T>::find_gains_by_bytes(const std::int64_t* which, int count) {
   const auto kernel = &trials::measure_trials<T>;
@@ -809,7 +827,8 @@ void CudaCover<T>::find_gains_by_bytes(const std::int64_t* which, int count) {
   cuda::check_launch("measure_trials");
 }
 
-/// Adds a row that the last own_gains() has measured, without comparing it again. Returns false if this is impossible.
+/// Adds a row that the last call of own_gains() has measured. Does not compare it with the points again. Returns false
+/// if this is impossible.
 template <class T>
 bool CudaCover<T>::add_by_kept_pairs(std::span<const std::int64_t> rows) {
   const auto at = std::ranges::find(measured_, rows.front());
@@ -831,7 +850,8 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   const double in_time = std::clamp(seconds_of_a_launch / seconds_of_a_step_, 1.0, 1.0 * Bytes::most_steps);
   const std::int64_t steps = std::min(static_cast<std::int64_t>(in_time), clusters - std::ssize(chosen));
   if (ranks().size() > 1) return take_steps_on_all_gpus(trials, steps, random, draws, chosen);
-  const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T>);
+  const auto kernel = resident_tiles() > 0 ? reinterpret_cast<const void*>(&trials::take_steps<T, true>)
+                                           : reinterpret_cast<const void*>(&trials::take_steps<T, false>);
   const Launch launch = trial_launch(kernel, trials);
   TrialJob<T> job = trial_job(trials);
   job.random = random;
@@ -876,22 +896,22 @@ struct CudaCover<T>::RankSteps {
   int row_words;  ///< words per row, in whole units of 16 bytes
   cuda::DeviceBuffer<Word> own_rows;
   cuda::DeviceBuffer<Word> all_rows;
-  cuda::DeviceBuffer<Word> own_gains;  ///< [rank][most_trials], followed by the number of kept pairs
+  cuda::DeviceBuffer<Word> own_gains;  ///< in the order [rank][most_trials]; the last word is the number of kept pairs
   cuda::DeviceBuffer<Word> all_gains;
   cuda::DeviceBuffer<Word> totals;
   cuda::DeviceBuffer<StepState> state;
 };
 
-/// Takes at most `steps` steps together with the other ranks. All ranks start the same kernels. The CPU waits only at
-/// the end. If a rank fails, the sums of the other ranks end with an error.
+/// Makes at most `steps` steps together with the other ranks. All ranks start the same kernels, and the CPU waits only
+/// at the end. If a rank fails, the sums of all other ranks end with an error.
 template <class T>
 void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const core::Philox& random,
                                           std::uint64_t& draws, std::vector<std::int64_t>& chosen) {
   RankSteps& all = *rank_steps_;
   const int size = ranks().size();
-  // When the total has fallen to a quarter, the remaining steps are empty. This takes at least about as many steps as
-  // there are chosen rows. A stream holds about a thousand operations. If more were started, the call could block the
-  // driver while another rank on the same GPU waits for it.
+  // Once the total has fallen to a quarter, further steps do nothing. Before this happens, there are usually at least
+  // as many steps as chosen rows. A stream can hold about a thousand operations. If the host started more operations,
+  // the call could block the driver while another rank on the same GPU waits for it.
   constexpr std::int64_t most_started = 64;
   steps = std::min({steps, std::max<std::int64_t>(8, std::ssize(chosen) / 2), most_started});
   const auto start = core::Clock::now();
@@ -901,7 +921,7 @@ void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const 
   all.state.copy_from_host(&state, 1, stream());
   all.own_rows.clear(stream());
   TrialJob<T> job = trial_job(trials);
-  bytes_->converted_others = 0;  // the steps use the memory of this copy
+  bytes_->converted_others = 0;  // the steps overwrite this copy
   job.cover.others = {reinterpret_cast<const T*>(all.all_rows.data() + most_trials), trials,
                       all.row_words * static_cast<std::int64_t>(sizeof(Word) / sizeof(T)), job_->rows.columns};
   job.cover.first_block = 0;
@@ -938,7 +958,7 @@ void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const 
     cuda::check_launch("choose_best");
     trials::add_kept<T><<<blocks(2), block_rows, 0, stream()>>>(job, 0, 0, 0);
     cuda::check_launch("add_kept");
-    rounds::add_many<T><<<adding.blocks, adding.threads, adding.shared_bytes, stream()>>>(round);
+    rounds::kernel<T>(bytes_->rows.chunks())<<<adding.blocks, adding.threads, adding.shared_bytes, stream()>>>(round);
     cuda::check_launch("add_many");
     sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(*job_);
     cuda::check_launch("sum_groups");

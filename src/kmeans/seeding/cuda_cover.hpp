@@ -1,4 +1,4 @@
-// The GPU counterpart of Cover and FilteredCover. Every step reads every point, usually its 8-bit copy.
+// The counterpart of Cover and FilteredCover on a GPU. Every step reads all points or, usually, their 8-bit copy.
 //
 // With several ranks, every rank copies the chosen and candidate rows of a call to its GPU. The steps of k-means++ are
 // then sequences of kernels, between which the GPUs exchange rows and gains (execution/rank_sums.hpp).
@@ -31,16 +31,16 @@ struct DeviceByteRows;
 template <class T>
 class CudaCover final : public RankCover<T> {
  public:
-  static constexpr std::int64_t most_candidates = 64;  ///< the largest number of candidates in one call of gains()
+  static constexpr std::int64_t most_candidates = 64;  ///< maximum number of candidates per call of gains()
   static constexpr std::int64_t most_added = 4096;     ///< number of rows after which add() waits for the GPU
 
-  /// `points` must have rows on this rank. `first`: the row chosen first. `groups`: true if weights_of_chosen() will be
-  /// called.
+  /// `points` must have rows on this rank. `first` is the row that is chosen first. `groups` is true if
+  /// weights_of_chosen() will be called.
   CudaCover(const GpuPoints<T>& points, std::int64_t first, bool groups);
   ~CudaCover() override;
 
-  /// Returns false for points of extreme magnitude, for very long rows, and for very many clusters. Collective: returns
-  /// the same on all ranks.
+  /// Returns false if points have extreme magnitudes, if rows are very long, or if there are very many clusters.
+  /// Collective: returns the same on all ranks.
   bool takes_steps(int trials) override;
   void take_steps(int trials, std::int64_t clusters, const core::Philox& random, std::uint64_t& draws,
                   std::vector<std::int64_t>& chosen) override;
@@ -76,6 +76,7 @@ class CudaCover final : public RankCover<T> {
   bool add_by_kept_pairs(std::span<const std::int64_t> rows);
   std::int64_t most_blocks_of_steps() const;
   int unit_tiles_of_steps() const;
+  int resident_tiles() const;
   Launch round_launch(const CoverJob<T>& job, int added) const;
   Launch trial_launch(const void* kernel, int trials) const;
   TrialJob<T> trial_job(int trials);
@@ -106,14 +107,14 @@ class CudaCover final : public RankCover<T> {
   double largest_weight_ = 0;
   double largest_distance_ = 0;  ///< the largest squared distance to the first chosen row
   std::unique_ptr<Bytes> bytes_;
-  bool may_have_bytes_ = true;  ///< false after an attempt to make the 8-bit copy
+  bool may_have_bytes_;  ///< false without memory for the 8-bit copy, and after an attempt to make it
   double seconds_of_a_step_ = 1e-3;
 
-  // With several ranks: rows of all ranks.
+  // With several ranks: the rows of all ranks that this rank has received.
   std::vector<std::int64_t> copied_;    ///< the numbers of the rows in copies_
   Matrix<T> copies_;                    ///< the rows that keep() has received
   std::vector<std::int64_t> placed_;    ///< the numbers of the rows in others_
-  std::vector<std::int64_t> measured_;  ///< the candidates whose nearer points are in Bytes::kept
+  std::vector<std::int64_t> measured_;  ///< the candidates whose pairs are in Bytes::kept
   std::int64_t kept_pairs_ = 0;         ///< number of pairs in Bytes::kept
   cuda::DeviceBuffer<T> found_rows_;
   cuda::DeviceBuffer<T> others_;

@@ -1,4 +1,4 @@
-// The kernel arguments that all kernels of CudaCover share (cuda_cover.hpp).
+// The kernel arguments that all kernels of CudaCover have in common (cuda_cover.hpp).
 #pragma once
 
 #include "kmeans/assign/cuda_row_distances.cuh"
@@ -9,17 +9,17 @@ namespace gradus::kmeans_detail {
 struct StepState {
   Word total;
   std::int64_t steps;  ///< number of steps so far
-  std::int64_t best;   ///< the chosen trial of the last step
+  std::int64_t best;   ///< the trial that the last step has chosen
   int has_ended;       ///< 1 after the last step: total is 0, or the integers need a new scale
   int adds_kept;       ///< 1 if the kept pairs suffice to add the best trial
-  int adds_round;      ///< 1 if the best trial must be compared with all points again
+  int adds_round;      ///< 1 if the best trial must be compared with all points again, in order to add it
 };
 
 template <class T>
 struct CoverJob {
   DeviceRows<T> rows;
-  DeviceRows<T> others;  ///< contains the chosen and candidate rows; without other ranks, these are all `rows`
-  const T* weights;      ///< null: all weights are 1
+  DeviceRows<T> others;  ///< contains the chosen rows and the candidates; without other ranks, the same as `rows`
+  const T* weights;      ///< null if all weights are 1
   double weight_unit;
   Quantizer quantize;
   double* closest;

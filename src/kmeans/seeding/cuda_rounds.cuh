@@ -1,13 +1,16 @@
 // Adds many rows at a time, as the rounds of k-means|| do. For most pairs of a point and a new row, the 8-bit copy
 // (cuda_bytes.cuh) proves that the new row is no nearer than the nearest chosen row.
 //
-// A warp multiplies its 32 points by all new rows. For a point x and a new row y, it computes the nearness
-// 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y. The nearness grows as the copies of x and y get nearer to each other. For most
-// points, even the maximum of the nearness over all new rows y is so small that all y are excluded. For each other
-// point, the copies give an upper bound of the distance to the nearest new row, and this bound excludes most new rows.
-// The remaining pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain of one pair.
+// A warp multiplies its 32 points by a set of 64 new rows at a time. For a point x and a new row y, it computes the
+// nearness 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y. The nearness grows as the copies of x and y get nearer to each other. For
+// most points, even the maximum of the nearness over all y of the set is so small that the whole set is excluded. For
+// each other point, the copies give an upper bound of the distance to the nearest new row, and this bound excludes most
+// rows of the set. The remaining pairs enter a queue. When 32 pairs wait in it, each lane computes the canonical chain
+// of one pair.
 //
-// Floor: per 64 new rows, reading the bytes of all n rows, and 16 bytes of terms of the bound per row.
+// Each launch reads the bytes of all n rows, and 16 bytes of terms of the bound per row. With 64 new rows per launch
+// and 128 columns, an NVIDIA H200 needs as much time for this as for the products. A warp whose points fit in its
+// registers therefore multiplies them by several sets, up to most_added rows.
 #pragma once
 
 #include "kmeans/seeding/cuda_bytes.cuh"
@@ -15,16 +18,19 @@
 
 namespace gradus::kmeans_detail::rounds {
 
-constexpr int most_warps = 12;
-constexpr int most_threads = 32 * most_warps;
 /// In addition to the new rows, shared memory must have room for the data of at least this number of warps.
 constexpr int fewest_warps = 6;
-constexpr int most_added = 64;  ///< the largest number of new rows per launch: eight groups of eight
+constexpr int most_added = 256;  ///< the largest number of new rows per launch
+constexpr int set_eights = 8;    ///< groups of eight new rows whose products a warp computes at a time
+constexpr int most_held = 2;     ///< if rows have at most this number of chunks, a warp holds its points in registers
+/// Returns the largest number of warps per block. A warp that holds two chunks needs more registers than twelve warps
+/// have.
+__host__ __device__ constexpr int most_warps(int chunks) { return chunks == 2 ? 8 : 12; }
 constexpr unsigned int everyone = 0xffffffffu;
 
-/// The largest number of pairs that enter a warp's queue at a time: 32 rows (one tile) times eight new rows.
+/// The maximum number of pairs that enter a warp's queue at a time: 32 rows (one tile) times eight new rows.
 constexpr int at_once = 8 * tile_rows;
-/// Capacity of the queue. When new pairs enter, up to 31 earlier pairs may still be waiting in it.
+/// Capacity of the queue. When new pairs enter, the queue may still contain up to 31 earlier pairs.
 constexpr int queue_room = at_once + 32;
 
 struct WarpRoom {
@@ -34,7 +40,8 @@ struct WarpRoom {
 };
 
 __host__ __device__ constexpr int eights_of(int added) { return (added + 7) / 8; }
-/// Returns the shared memory of a block, which holds its warps' data and the new rows.
+/// Returns the size of a block's shared memory, in bytes. The memory holds the data of the block's warps, and the new
+/// rows.
 __host__ __device__ constexpr int bytes_of(int warps, int chunks, int added) {
   return warps * static_cast<int>(sizeof(WarpRoom)) + eights_of(added) * candidate_bytes(chunks);
 }
@@ -44,15 +51,17 @@ struct RoundJob {
   CoverJob<T> cover;
   DeviceByteRows bytes;
   DeviceByteRows others;      ///< the copy of cover.others
-  const std::int64_t* which;  ///< the new rows, as numbers of rows in cover.others
+  const std::int64_t* which;  ///< numbers of the new rows in cover.others
   int added;                  ///< number of new rows
   int before;                 ///< number of rows chosen earlier
   bool by_quads;              ///< true if points can be read in 16-byte units
-  const StepState* state;     ///< if not null, nothing is added unless adds_round is 1
-  bool backwards;  ///< true: starts with the last row, because the rows that were read last are still in cache
+  const StepState* state;     ///< if it is not null, the kernel adds rows only if adds_round is 1
+  bool backwards;             ///< true: starts with the last row, because the rows read last are still in the cache
 };
 
-template <class T>
+/// The work of one block. If `Held` is positive, rows have `Held` chunks, and each warp holds its points in registers
+/// while it multiplies them by all new rows. Otherwise there is at most one set of new rows.
+template <class T, int Held>
 class Walker {
  public:
   __device__ Walker(const RoundJob<T>& job, unsigned char* memory)
@@ -76,15 +85,14 @@ class Walker {
     for (int number = warp_; number < 8 * eights_; number += warps_)
       bring_candidate(job_.others, number < job_.added ? job_.which[number] : -1, number, added_);
     __syncthreads();  // the maxima are initialised
-    if (threadIdx.x < most_added) {
-      // In the last group of eight, places without a new row are filled with rows that are infinitely far away.
-      const bool is_there = static_cast<int>(threadIdx.x) < job_.added;
-      const std::int64_t row = is_there ? job_.which[threadIdx.x] : 0;
+    for (int number = static_cast<int>(threadIdx.x); number < most_added; number += static_cast<int>(blockDim.x)) {
+      // In the last set, places without a new row are filled with rows that are infinitely far away.
+      const bool is_there = number < job_.added;
+      const std::int64_t row = is_there ? job_.which[number] : 0;
       const float square = job_.others.length(row, DeviceByteRows::of_square);
-      own_.candidates[threadIdx.x] = is_there
-                                         ? Candidate{2 * job_.others.length(row, DeviceByteRows::of_scale), -square}
+      own_.candidates[number] = is_there ? Candidate{2 * job_.others.length(row, DeviceByteRows::of_scale), -square}
                                          : Candidate{0, -std::numeric_limits<float>::infinity()};
-      // For non-negative floats, comparing the bits as integers gives the same order.
+      // Non-negative floats have the same order as the integers with the same bits, so the integers are compared.
       if (is_there) {
         atomicMax(&own_.most_residue, __float_as_uint(job_.others.length(row, DeviceByteRows::of_residue)));
         atomicMax(&own_.most_square, __float_as_uint(square));
@@ -102,14 +110,14 @@ class Walker {
   }
 
  private:
-  /// One bit per undecided pair: bit 8 e + 2 i + j stands for the lane's row i and its new row j (0 or 1) of group e.
-  /// `first` holds groups 0 to 3. `second` holds groups 4 to 7 in the same way.
+  /// One bit per pair, which is set if the pair is undecided. Bit 8 e + 2 i + j is for the lane's row i and the lane's
+  /// new row j (0 or 1) of group e. `first` holds groups 0 to 3. `second` holds groups 4 to 7 in the same way.
   struct Undecided {
     unsigned int first;
     unsigned int second;
   };
 
-  __device__ ByteStream::Tiles tiles() const {
+  __device__ Tiles tiles() const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (!job_.backwards) return {first, warps_, tiles_};
     return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
@@ -131,9 +139,9 @@ class Walker {
   }
 
   /// The nearness of a row x to two new rows y: 2 s_x s_y q_x.q_y - s_y^2 q_y.q_y, which is larger for a nearer y. The
-  /// nearness is compared with a limit: s_x^2 q_x.q_x minus the squared distance from which on y is out of reach.
-  /// Computing the two sides of this comparison rounds four times. Each rounding is at most 2^-24 times twice the sum
-  /// of the squared lengths. In total, the roundings are therefore at most 2^-21 times this sum.
+  /// nearness is compared with a limit: s_x^2 q_x.q_x minus the squared distance from which on y is out of reach. The
+  /// two sides of this comparison are computed with four roundings. The error of each rounding is at most 2^-24 times
+  /// twice the sum of the squared lengths. In total, the errors are therefore at most 2^-21 times this sum.
   struct Two {
     float first;
     float second;
@@ -143,41 +151,73 @@ class Walker {
     return {fmaf(scale * candidates.x, static_cast<float>(sums[index / 2][place]), candidates.y),
             fmaf(scale * candidates.z, static_cast<float>(sums[index / 2][place + 1]), candidates.w)};
   }
-  /// Returns the new rows 2 t and 2 t + 1 of a group of eight.
+  /// Returns the values of the new rows 2 t and 2 t + 1 of a group of eight.
   __device__ float4 candidates_of(int eight) const {
     return *reinterpret_cast<const float4*>(&own_.candidates[8 * eight + 2 * (lane_ % 4)]);
+  }
+
+  /// Returns the next chunk of the warp's tiles. If the chunk is the first of its tile, reads the terms of the bound.
+  __device__ void take_chunk(int chunk, BytePoint (&points)[4], uint4 (&parts)[4]) {
+    const ByteStage& stage = stream_.next();
+    if (chunk == 0) read_points(stage, points);
+#pragma unroll
+    for (int index = 0; index < 4; ++index) parts[index] = stage.parts[index][lane_];
+  }
+  /// Adds the products of a chunk and the set of new rows that begins with group `first` to `sums`.
+  __device__ void multiply_set(int first, int chunk, int chunks, const uint4 (&parts)[4],
+                               int (&sums)[set_eights][2][4]) const {
+    const uint4* const added = added_ + (first * chunks + chunk) * 32 + lane_;
+    if (first + set_eights <= eights_) {
+#pragma unroll
+      for (int eight = 0; eight < set_eights; ++eight) multiply_parts(sums[eight], parts, added[eight * chunks * 32]);
+    } else {
+#pragma unroll
+      for (int eight = 0; eight < set_eights; ++eight)
+        if (first + eight < eights_) multiply_parts(sums[eight], parts, added[eight * chunks * 32]);
+    }
   }
 
   /// Compares the 32 rows of a tile with all new rows. `local`: the index of the tile's first row within the block's
   /// rows.
   __device__ void compare_tile(int local) {
-    const int chunks = job_.bytes.chunks();
     BytePoint points[4];
-    int sums[8][2][4] = {};
+    if constexpr (Held > 0) {
+      uint4 parts[Held][4];
+#pragma unroll
+      for (int chunk = 0; chunk < Held; ++chunk) take_chunk(chunk, points, parts[chunk]);
 #pragma unroll 1
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const ByteStage& stage = stream_.next();
-      if (chunk == 0) read_points(stage, points);
-      uint4 parts[4];
+      for (int first = 0; first < eights_; first += set_eights) {
+        int sums[set_eights][2][4] = {};
 #pragma unroll
-      for (int index = 0; index < 4; ++index) parts[index] = stage.parts[index][lane_];
-#pragma unroll
-      for (int eight = 0; eight < 8; ++eight) {
-        if (eight >= eights_) break;
-        multiply_parts(sums[eight], parts, added_[(eight * chunks + chunk) * 32 + lane_]);
+        for (int chunk = 0; chunk < Held; ++chunk) multiply_set(first, chunk, Held, parts[chunk], sums);
+        compare_set(local, first, points, sums);
       }
+    } else {
+      const int chunks = job_.bytes.chunks();
+      int sums[set_eights][2][4] = {};
+#pragma unroll 1
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        uint4 parts[4];
+        take_chunk(chunk, points, parts);
+        multiply_set(0, chunk, chunks, parts, sums);
+      }
+      compare_set(local, 0, points, sums);
     }
+  }
+
+  /// Compares the rows of a tile with the set of new rows that begins with group `first`. `sums`: their products.
+  __device__ void compare_set(int local, int first, BytePoint (&points)[4], const int (&sums)[set_eights][2][4]) {
     // Makes all comparisons before the first canonical chain, so that the chains can use the registers that held the
     // products.
     const float most_residue = __uint_as_float(own_.most_residue);
     float nearest[4];
-    float enough[4];  // new rows with at most this nearness are excluded
+    float enough[4];  // a new row is excluded if its nearness is at most this value
     bool is_open[4];
 #pragma unroll
     for (int index = 0; index < 4; ++index) nearest[index] = -std::numeric_limits<float>::infinity();
 #pragma unroll
     for (int eight = 0; eight < 8; ++eight) {
-      const float4 candidates = candidates_of(eight);
+      const float4 candidates = candidates_of(first + eight);
 #pragma unroll
       for (int index = 0; index < 4; ++index) {
         const Two near = nearness(candidates, points[index].scale, sums[eight], index);
@@ -198,8 +238,8 @@ class Walker {
 #pragma unroll
     for (int index = 0; index < 4; ++index) {
       if (!__any_sync(everyone, is_open[index])) continue;
-      // If the upper bound of the distance to the nearest new row is smaller than the point's reach, reduces the reach
-      // to this bound.
+      // The nearest new row has an upper bound of its distance. If this bound is smaller than the point's reach, the
+      // reach becomes the bound.
       float near = nearest[index];
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 1));
       near = fmaxf(near, __shfl_xor_sync(everyone, near, 2));
@@ -211,7 +251,7 @@ class Walker {
       unsigned int mine[2] = {0, 0};
 #pragma unroll
       for (int eight = 0; eight < 8; ++eight) {
-        const Two two = nearness(candidates_of(eight), points[index].scale, sums[eight], index);
+        const Two two = nearness(candidates_of(first + eight), points[index].scale, sums[eight], index);
         if (!(two.first <= enough[index])) mine[eight / 4] |= 1u << (8 * (eight % 4) + index * 2);
         if (!(two.second <= enough[index])) mine[eight / 4] |= 2u << (8 * (eight % 4) + index * 2);
       }
@@ -222,16 +262,16 @@ class Walker {
     }
     const Undecided undecided{halves[0], halves[1]};
     const int mine = __popc(undecided.first) + __popc(undecided.second);
-    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(local, undecided);
+    if (__reduce_add_sync(everyone, mine) <= at_once) return queue_up(local, first, undecided);
 #pragma unroll 1
     for (int eight = 0; eight < 8; ++eight) {
       const unsigned int mask = 0xffu << (8 * (eight % 4));
-      queue_up(local, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
+      queue_up(local, first, {eight < 4 ? undecided.first & mask : 0, eight < 4 ? 0 : undecided.second & mask});
     }
   }
 
-  /// Adds up to `at_once` pairs to the queue. While the queue holds at least 32 pairs, computes their chains.
-  __device__ void queue_up(int local, const Undecided& undecided) {
+  /// Appends at most `at_once` pairs to the queue. While the queue holds at least 32 pairs, computes their chains.
+  __device__ void queue_up(int local, int first, const Undecided& undecided) {
     Word pairs = Word{undecided.second} << 32 | undecided.first;
     const int mine = __popcll(pairs);
     int place = mine;
@@ -244,7 +284,7 @@ class Walker {
     for (; pairs != 0; pairs &= pairs - 1) {
       const int bit = __ffsll(static_cast<long long>(pairs)) - 1;
       room_.queue[place++] = static_cast<unsigned int>(local + lane_ / 4 + 8 * (bit % 8 / 2)) * most_added +
-                             static_cast<unsigned int>(bit / 8 * 8 + 2 * (lane_ % 4) + bit % 2);
+                             static_cast<unsigned int>(8 * (first + bit / 8) + 2 * (lane_ % 4) + bit % 2);
     }
     waiting_ += found;
     __syncwarp();  // all lanes have written the queue
@@ -265,8 +305,8 @@ class Walker {
     const double distance =
         Chains::distance<T>(rows.data + row * rows.stride, others.data + job_.which[number] * others.stride,
                             rows.columns, job_.by_quads, count, room_.chains);
-    // Several pairs may have the same point. Their lanes update the point one after another, because on ties the first
-    // row wins.
+    // Several pairs may have the same point. The lanes of these pairs update it one after another, because the first
+    // row wins on ties.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);
     const int turn = __popc(same & ((1u << lane_) - 1));
     for (int now = 0; __any_sync(everyone, turn >= now); ++now) {
@@ -300,19 +340,28 @@ class Walker {
   ByteStream stream_;
   std::int64_t first_row_;
   int rows_;
-  int tiles_;        ///< number of the warp's tiles, which are every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp, which gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
 };
 
-// Launch shape: blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at once, but at most
+// Launch shape: blocks of up to most_warps() warps. The grid has as many blocks as the GPU runs at once, but at most
 // one per block of rows.
-template <class T>
-__global__ void __launch_bounds__(most_threads, 1) add_many(const __grid_constant__ RoundJob<T> job) {
+template <class T, int Held>
+__global__ void __launch_bounds__(32 * most_warps(Held), 1) add_many(const __grid_constant__ RoundJob<T> job) {
   if (job.state && !job.state->adds_round) return;
   extern __shared__ __align__(16) unsigned char memory[];
-  Walker<T> walker(job, memory);
+  Walker<T, Held> walker(job, memory);
   walker.bring();
   walker.compare();
+}
+
+/// Returns the largest number of new rows per launch for rows with this number of chunks.
+constexpr int most_added_of(int chunks) { return chunks <= most_held ? most_added : 8 * set_eights; }
+/// Returns add_many() for rows with this number of chunks.
+template <class T>
+auto kernel(int chunks) {
+  static_assert(most_held == 2);
+  return chunks == 1 ? &add_many<T, 1> : chunks == 2 ? &add_many<T, 2> : &add_many<T, 0>;
 }
 
 }  // namespace gradus::kmeans_detail::rounds

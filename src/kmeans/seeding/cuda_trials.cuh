@@ -9,6 +9,9 @@
 // draws the trials of the next step. If a trial is in a block's rows, this block finds the trial's row and publishes
 // the row number.
 //
+// If the copy of all rows fits in the shared memory of the blocks, each block keeps its rows there, with the integers
+// of w D. A step then reads from other memory only the trials, and the rows of pairs that the copy leaves undecided.
+//
 // A published word carries a mark of the step. Readers poll the word until it has the mark that they expect; there is
 // no other barrier. While a block polls, the first tiles of the next comparison are loading.
 #pragma once
@@ -16,6 +19,7 @@
 #include <cooperative_groups.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/philox.hpp"
 #include "kmeans/seeding/cuda_bytes.cuh"
@@ -25,7 +29,7 @@ namespace gradus::kmeans_detail {
 
 constexpr int most_trials = 16;
 
-/// A pair of a row and a trial that is nearer than the row's chosen row.
+/// A row, and a trial that is nearer to this row than the row's chosen row.
 struct KeptPair {
   double distance;
   std::int64_t pair;  ///< row * most_trials + trial
@@ -44,12 +48,13 @@ struct TrialJob {
   core::Philox random{0};
   Word first_draw;
   int trials;
-  int steps;         ///< the largest number of steps
-  Word total;        ///< total of w D before the first step
-  Word least_total;  ///< if the total falls below this value, the integers must be rescaled
-  bool by_quads;     ///< true if points can be read in 16-byte units
-  int unit_tiles;    ///< tiles per unit (1 for few points, otherwise the tiles of one sum); each block gets whole units
-  Word* part_sums;   ///< one sum per block
+  int steps;           ///< the largest number of steps
+  Word total;          ///< total of w D before the first step
+  Word least_total;    ///< if the total falls below this value, the integers must be rescaled
+  bool by_quads;       ///< true if points can be read in 16-byte units
+  int resident_tiles;  ///< the largest number of tiles of a block that keeps its rows in shared memory, otherwise 0
+  int unit_tiles;   ///< tiles per unit (1 for few points, otherwise the tiles of one sum); each block gets whole units
+  Word* part_sums;  ///< one sum per block
   Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
   Word* published_rows;   ///< [trial]; holds most_trials words
   unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the trial is nearer than the
@@ -57,23 +62,23 @@ struct TrialJob {
   std::int64_t* chosen;
   TrialOutcome* outcome;
 
-  // For measure_trials and add_kept.
+  // Used by measure_trials and add_kept.
   KeptPair* kept;
   Word kept_room;
-  const StepState* state;  ///< if not null, the state decides whether anything is done
-  Word* kept_count;  ///< number of pairs, initially 0; if it is at least kept_room, pairs may be missing in `kept`
+  const StepState* state;  ///< if it is not null, the state determines whether the kernel does anything
+  Word* kept_count;        ///< number of pairs, initially 0; if it is at least kept_room, `kept` may lack pairs
 };
 
 namespace trials {
 
-/// The maximum number of warps per block. With more warps, a thread would have too few registers, and the values that
-/// it spills would miss the cache.
+/// The maximum number of warps per block. If there were more warps, a thread would have too few registers, and the
+/// values that it spills would not stay in the cache.
 constexpr int most_warps = 12;
 constexpr int most_threads = 32 * most_warps;
-constexpr int most_blocks = 512;  ///< the largest number of blocks in the grid, and of sums that are scanned at a time
+constexpr int most_blocks = 512;  ///< maximum number of blocks in the grid, and of sums that are scanned at a time
 
-/// Number of pairs that a warp can store until the best trial is known. Only pairs are stored in which the trial is
-/// nearer than the chosen row.
+/// The number of pairs that a warp can store while the best trial is not yet known. A pair is stored only if the trial
+/// is nearer than the chosen row.
 constexpr int remembered = 64;
 constexpr unsigned int everyone = 0xffffffffu;
 
@@ -81,31 +86,42 @@ constexpr unsigned int everyone = 0xffffffffu;
 constexpr int queue_room = 8 * tile_rows + 32;
 
 struct WarpRoom {
-  ByteStage ring[ByteStream::stages];
   unsigned char chains[Chains::bytes];
   double distances[remembered];
   unsigned int pairs[remembered];
   unsigned int queue[queue_room];
 };
 
-/// Layout of a block's shared memory: first the warps' data, then the candidates, then the sums of all blocks.
+/// Layout of a block's shared memory: first the stages of the copy, then the warps' data, the candidates, the sums of
+/// all blocks, and the integers of the rows if they are resident.
 struct Layout {
+  int chunks;
   int eights;      ///< groups of eight trials
   int candidates;  ///< bytes of all candidates
   int blocks;
+  int resident_tiles;  ///< tiles that stay in shared memory, or 0 if they are streamed
 
-  __host__ __device__ Layout(int chunks, int trials, int grid)
-      : eights((trials + 7) / 8), candidates(eights * candidate_bytes(chunks)), blocks(grid) {}
-  __host__ __device__ int bytes(int warps) const {
-    return warps * static_cast<int>(sizeof(WarpRoom)) + candidates + 8 * blocks;
+  __host__ __device__ Layout(int chunks_of_rows, int trials, int grid, int tiles)
+      : chunks(chunks_of_rows), eights((trials + 7) / 8), candidates(eights * candidate_bytes(chunks)), blocks(grid),
+        resident_tiles(tiles) {}
+  __host__ __device__ int stages(int warps) const {
+    return resident_tiles > 0 ? resident_tiles * chunks : warps * ByteStream::stages;
   }
+  __host__ __device__ int bytes(int warps) const {
+    return stages(warps) * static_cast<int>(sizeof(ByteStage)) + warps * static_cast<int>(sizeof(WarpRoom)) +
+           candidates + 8 * blocks + 8 * padded(resident_tiles * tile_rows);
+  }
+  /// Returns the place of a row's integer. Lanes read integers that are 16 rows apart, so a gap after each 16 rows
+  /// avoids bank conflicts.
+  __host__ __device__ static int padded(int row) { return row + row / 16; }
 };
 
-/// If more than this number of the 256 pairs of a tile and eight trials are undecided, all 256 distances are computed.
+/// A tile and eight trials have 256 pairs. If more of them than this number are undecided, all 256 distances are
+/// computed.
 constexpr int most_by_pairs = 64;
 
-/// A published word holds a number in its lower 62 bits. The two highest bits are a mark of the step, which shows that
-/// the word has been written. A mark of 0 means that nothing has been written yet.
+/// A published word holds a number in its lower 62 bits. The two highest bits are a mark, which identifies the step in
+/// which the word was written. A mark of 0 means that no step has written the word yet.
 constexpr int mark_shift = 62;
 __device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(step / 2 % 2); }
 
@@ -119,11 +135,11 @@ __device__ inline Word load_published(const Word* place) {
 }
 
 /// Returns the index of the first of `count` numbers at which the prefix sum exceeds `target`. Subtracts the numbers
-/// before this index from `target`. Called by a whole warp. All lanes get the same result. The sum of all numbers must
-/// be above `target` and below 2^62.
+/// before this index from `target`. A whole warp must call this function, and all lanes get the same result. The sum of
+/// all numbers must exceed `target` and be less than 2^62.
 template <class Number>
 __device__ int passes_at(int count, Word& target, const Number& number) {
-  constexpr int most = 16;  // the largest number of values that a lane loads before it waits for memory
+  constexpr int most = 16;  // maximum number of values that a lane loads before it waits for memory
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int begin = 0;; begin += 32 * most) {
     const int width = (min(count - begin, 32 * most) + 31) / 32;
@@ -145,7 +161,7 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
       target -= __shfl_sync(everyone, prefix, 31);
       continue;
     }
-    Word rest = target - (prefix - mine);  // the rest of `target`, in the lane whose numbers contain the place
+    Word rest = target - (prefix - mine);  // the rest of `target`; valid in the lane whose numbers contain the index
     int place = first;
     bool found = false;
 #pragma unroll
@@ -162,52 +178,61 @@ __device__ int passes_at(int count, Word& target, const Number& number) {
   }
 }
 
+/// The new reach of a row, and the decrease of its integer.
+struct Lowered {
+  float reach;
+  Word less;
+};
+
 /// Lowers the distance of a row and the sum of its block.
 template <class T>
-__device__ inline void lower(const TrialJob<T>& job, std::int64_t row, double distance) {
+__device__ inline Lowered lower(const TrialJob<T>& job, std::int64_t row, double distance) {
   const CoverJob<T>& cover = job.cover;
   const Word less =
       cover.quantize(cover.weighed(row, cover.closest[row])) - cover.quantize(cover.weighed(row, distance));
   cover.closest[row] = distance;
-  job.bytes.length(row, DeviceByteRows::of_reach) =
-      job.bytes.reach_of(distance, job.bytes.length(row, DeviceByteRows::of_residue));
+  const float reach = job.bytes.reach_of(distance, job.bytes.length(row, DeviceByteRows::of_residue));
+  job.bytes.length(row, DeviceByteRows::of_reach) = reach;
   if (less > 0) atomicAdd(&cover.block_sums[row / block_rows], Word{0} - less);
+  return {reach, less};
 }
 
 /// The work of one block. The block owns the rows [first_row_, last_row_], and its threads share some state. If `Adds`
 /// is true, the block adds the best trial itself. Otherwise it appends the pairs that add_kept needs to TrialJob::kept.
-template <class T, bool Adds>
+/// If `Resident` is true, the block keeps its rows in shared memory.
+template <class T, bool Adds, bool Resident>
 class Walker {
  public:
   __device__ Walker(const TrialJob<T>& job, unsigned char* memory)
-      : job_(job), layout_(job.bytes.chunks(), job.trials, static_cast<int>(gridDim.x)), own_(own()),
-        warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32),
-        warps_(static_cast<int>(blockDim.x) / 32), room_(reinterpret_cast<WarpRoom*>(memory)[warp_]),
-        candidates_(reinterpret_cast<uint4*>(memory + warps_ * sizeof(WarpRoom))),
-        parts_(reinterpret_cast<Word*>(memory + warps_ * sizeof(WarpRoom) + layout_.candidates)),
-        stream_(job.bytes, room_.ring) {
-    const std::int64_t unit_rows = std::int64_t{tile_rows} * job.unit_tiles;
-    const std::int64_t units = (job.cover.rows.count + unit_rows - 1) / unit_rows;
-    const auto grid = static_cast<std::int64_t>(gridDim.x);
-    first_row_ = units * blockIdx.x / grid * unit_rows;
-    last_row_ = min(units * (std::int64_t{blockIdx.x} + 1) / grid * unit_rows, job.cover.rows.count) - 1;
+      : job_(job), layout_(job.bytes.chunks(), job.trials, static_cast<int>(gridDim.x), job.resident_tiles),
+        own_(own()), warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32),
+        warps_(static_cast<int>(blockDim.x) / 32), stages_(reinterpret_cast<ByteStage*>(memory)),
+        rooms_(reinterpret_cast<WarpRoom*>(stages_ + layout_.stages(warps_))), room_(rooms_[warp_]),
+        candidates_(reinterpret_cast<uint4*>(rooms_ + warps_)),
+        parts_(reinterpret_cast<Word*>(reinterpret_cast<unsigned char*>(candidates_) + layout_.candidates)),
+        integers_(parts_ + layout_.blocks), first_row_(first_row_of(blockIdx.x)), stream_(stream_of(job.bytes)) {
+    last_row_ = min(first_row_of(std::int64_t{blockIdx.x} + 1), job.cover.rows.count) - 1;
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
     if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
+    if constexpr (Resident) stream_.load(tiles_of(0));
     // The unused places of the last group of eight are also written, because they are multiplied together with the used
     // places. The results for unused places are ignored.
     for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
   }
 
-  /// Computes this block's sum of w D and publishes it.
+  /// Computes the sum of w D over this block's rows and publishes it.
   __device__ void sum_up() {
     if (threadIdx.x == 0) own_.sum = 0;
     __syncthreads();  // the sum is initialised to 0
     Word sum = 0;
     if (job_.unit_tiles == 1) {
-      for (std::int64_t row = first_row_ + threadIdx.x; row <= last_row_; row += blockDim.x)
-        sum += job_.cover.integer(row);
+      for (std::int64_t row = first_row_ + threadIdx.x; row <= last_row_; row += blockDim.x) {
+        const Word integer = job_.cover.integer(row);
+        if constexpr (Resident) integers_[Layout::padded(static_cast<int>(row - first_row_))] = integer;
+        sum += integer;
+      }
     } else {
       for (std::int64_t block = first_row_ / block_rows + threadIdx.x; block * block_rows <= last_row_;
            block += blockDim.x)
@@ -227,8 +252,8 @@ class Walker {
 
   __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
 
-  /// Draws the trials of a step. Publishes the row numbers of the trials that are in this block's rows. Call it after a
-  /// block barrier.
+  /// Draws the trials of a step. If a trial is a row of this block, publishes its row number. Call it after a block
+  /// barrier.
   __device__ void draw(Word first_draw, Word total, int step) {
     const CoverJob<T>& cover = job_.cover;
     const auto grid = static_cast<int>(gridDim.x);
@@ -246,7 +271,8 @@ class Walker {
         rows = static_cast<int>(min(std::int64_t{block_rows}, cover.rows.count - first));
       }
       const std::int64_t row =
-          first + passes_at(rows, target, [&](int index) {
+          first + passes_at(rows, target, [&](int index) -> Word {
+            if constexpr (Resident) return integers_[Layout::padded(index)];
             return cover.quantize(cover.weighed(first + index, __ldcg(cover.closest + first + index)));
           });
       if (lane_ == 0)
@@ -263,18 +289,18 @@ class Walker {
     }
     __syncthreads();  // the candidates are complete
   }
-  /// Brings the trials with the numbers `which` in cover.others.
+  /// Copies those rows of cover.others that have the numbers `which` to the places of the trials.
   __device__ void bring_trials(const std::int64_t* which) {
     for (int trial = warp_; trial < job_.trials; trial += warps_) bring_trial(trial, which[trial]);
     __syncthreads();  // the candidates are complete
   }
 
-  /// Compares all rows of the block with the trials, and computes the gains within these rows.
+  /// Compares all rows of the block with the trials. Computes the trials' gains within these rows.
   __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
     stream_.begin();
-    const ByteStream::Tiles tiles = tiles_of(step);
+    const Tiles tiles = tiles_of(step);
     auto local = static_cast<int>(tiles.row(0) - first_row_);
     for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
     while (waiting_ > 0) take_from_queue();
@@ -285,7 +311,7 @@ class Walker {
       publish(published_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
               mark_of(step) << mark_shift | own_gain());
   }
-  /// Adds the gains within the block's rows to `gains`, which has one element per trial.
+  /// Adds the trials' gains within the block's rows to `gains`, which has one element per trial.
   __device__ void add_gains_to(Word* gains) {
     if (static_cast<int>(threadIdx.x) < job_.trials && own_gain() > 0) atomicAdd(gains + threadIdx.x, own_gain());
   }
@@ -330,33 +356,33 @@ class Walker {
     return {__shfl_sync(everyone, best.trial, 0), __shfl_sync(everyone, best.gain, 0)};
   }
 
-  /// Adds the best trial: lowers the distances of the points that are nearer to this trial, and updates the sums of all
-  /// blocks.
+  /// Adds the best trial: decreases the distances of the points that are nearer to this trial, and updates the sums of
+  /// all blocks.
   __device__ void add(int step, int best) {
-    // Number of sums per thread in the extreme case that a block is a single warp.
+    // Number of sums per thread if a block is a single warp, which is the extreme case.
     constexpr int most_parts = (most_blocks + 31) / 32;
     const Word* const published = published_gains(step, best);
-    Word first_gain = 0;  // loaded early to hide the latency
+    Word first_gain = 0;  // loaded early, which hides the latency
     if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))
       first_gain = load_published(published + threadIdx.x);
     if (own_.overflowed[warp_]) add_overflowed(best);
     for (int index = lane_; index < kept_; index += 32) {
       const unsigned int pair = room_.pairs[index];
       if (static_cast<int>(pair % most_trials) == best)
-        lower(job_, first_row_ + pair / most_trials, room_.distances[index]);
+        lower_own(first_row_ + pair / most_trials, room_.distances[index]);
     }
     for (int index = 0; index < most_parts; ++index) {
       const int part = static_cast<int>(threadIdx.x) + index * static_cast<int>(blockDim.x);
       if (part >= static_cast<int>(gridDim.x)) break;
       parts_[part] -= gain_in(index == 0 ? first_gain : load_published(published + part));
     }
-    __syncwarp();  // all lanes have written the reaches and read `overflowed`
+    __syncwarp();  // all lanes have written their reaches and read `overflowed`
     if (lane_ == 0) own_.overflowed[warp_] = false;
     ask_for_lengths(step + 1);
   }
 
   __device__ void ask_for_lengths(int step) { stream_.ask_for_lengths(tiles_of(step)); }
-  __device__ void finish() { ByteStream::finish(); }
+  __device__ void finish() { stream_.finish(); }
   __device__ std::int64_t trial_row(int trial) const { return own_.rows[trial]; }
 
  private:
@@ -364,7 +390,7 @@ class Walker {
 
   /// Returns the warp's tiles. They are processed in alternating directions from step to step, because the rows that
   /// were read last are still in cache.
-  __device__ ByteStream::Tiles tiles_of(int step) const {
+  __device__ Tiles tiles_of(int step) const {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (step % 2 == 0) return {first, warps_, tiles_};
     return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
@@ -372,13 +398,13 @@ class Walker {
 
   struct Own {
     Word sum;
-    unsigned int low_gains[most_trials];  ///< each gain is split into a low and a high half, because shared memory
-                                          ///< has native atomics only for 32 bits
+    unsigned int low_gains[most_trials];  ///< low halves of the gains; gains have two halves, because shared memory has
+                                          ///< native atomics only for 32 bits
     unsigned int high_gains[most_trials];
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< per warp: true if there was no room for some pair that add() needs
+    bool overflowed[most_warps];  ///< for each warp: true if it had no space for a pair that add() needs
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -388,7 +414,7 @@ class Walker {
   __device__ Word* published_gains(int step, int trial) const {
     return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
   }
-  /// Returns the gain, within the block's rows, of the trial whose number is the thread's.
+  /// Returns the gain, within the block's rows, of the trial whose index is the index of the calling thread.
   __device__ Word own_gain() const { return Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]; }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
@@ -419,8 +445,8 @@ class Walker {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));
   }
 
-  /// Compares the 32 rows of a tile with all trials. `local`: the index of the tile's first row within the block's
-  /// rows.
+  /// Compares the 32 rows of a tile with all trials. `local` is the index of the tile's first row among the rows of the
+  /// block.
   __device__ void compare_tile(int local) {
     const int chunks = job_.bytes.chunks();
     const bool are_two = layout_.eights > 1;
@@ -443,7 +469,8 @@ class Walker {
     if (are_two) queue_up(local, others, 8);
   }
 
-  /// Returns one bit per undecided pair: bit 2 i + j stands for the lane's row i and its trial j (0 or 1).
+  /// Returns one bit per pair, which is set if the pair is undecided. Bit 2 i + j is for the lane's row i and the
+  /// lane's trial j (0 or 1).
   __device__ unsigned int undecided_of(int local, const BytePoint (&points)[4], const int (&sums)[2][4],
                                        int eight) const {
     unsigned int undecided = 0;
@@ -457,7 +484,7 @@ class Walker {
         if (!points[index].is_out_of_reach(candidate, sums[index / 2][index % 2 * 2 + next]))
           undecided |= 1u << (index * 2 + next);
     }
-    // Clears the bits of rows after the block's last row.
+    // Clears the bits of rows that follow the block's last row.
     const int rows = static_cast<int>(last_row_ - first_row_) + 1 - local - lane_ / 4;
     if (rows <= 24) undecided &= rows <= 0 ? 0u : (1u << (rows + 7) / 8 * 2) - 1;
     return undecided;
@@ -485,7 +512,7 @@ class Walker {
     while (waiting_ >= 32) take_from_queue();
   }
 
-  /// Removes the last pairs from the queue, up to 32, and computes their distances.
+  /// Takes up to 32 pairs from the end of the queue, and computes their distances.
   __device__ void take_from_queue() {
     const int count = min(waiting_, 32);
     waiting_ -= count;
@@ -498,15 +525,14 @@ class Walker {
     record_gain(row, trial, before, distance, lane_ < count && distance < before);
   }
 
-  /// Computes all distances between a tile's rows and eight trials, for the case that many of these pairs are
-  /// undecided.
+  /// Computes all distances between a tile's rows and eight trials. Used if many of these pairs are undecided.
   __device__ void measure_all(std::int64_t first, int eight) {
     const std::int64_t row = first + lane_;
     const auto count = static_cast<int>(min(std::int64_t{tile_rows}, last_row_ + 1 - first));
     const int trials = min(8, job_.trials - eight);
     const double before = lane_ < count ? job_.cover.closest[row] : 0.0;
     double distances[8];
-    // Stores the trials at the end of the queue. The end of the queue is free, because at most 31 pairs wait in the
+    // Stores the trials at the end of the queue. This part of the queue is free, because at most 31 pairs wait in the
     // queue.
     static_assert(queue_room * 4 >= 32 * 4 + Chains::bytes_of_others);
     Chains::distances_to_all<T>(job_.cover.rows, first, count, job_.cover.others, own_.rows + eight, trials,
@@ -517,7 +543,8 @@ class Walker {
         record_gain(row, eight + trial, before, distances[trial], lane_ < count && distances[trial] < before);
   }
 
-  /// If the distance is smaller than the point's current distance, stores it and adds the gain to the trial's gains.
+  /// If the distance is smaller than the distance to the point's chosen row, stores it and increases the gain of the
+  /// trial.
   __device__ void record_gain(std::int64_t row, int trial, double before, double distance, bool is_nearer) {
     if (is_nearer) {
       const CoverJob<T>& cover = job_.cover;
@@ -542,7 +569,8 @@ class Walker {
     }
   }
 
-  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. When it is full, it is not used any more.
+  /// Appends the pairs of the lanes in `nearer` to TrialJob::kept. If some pairs do not fit, they are dropped, and the
+  /// list is not used.
   __device__ void append(std::int64_t row, int trial, double distance, bool is_nearer, unsigned int nearer) {
     if (nearer == 0) return;
     Word place = 0;
@@ -554,8 +582,8 @@ class Walker {
     if (is_nearer && place < job_.kept_room) job_.kept[place] = {distance, row * most_trials + trial};
   }
 
-  /// Lowers the distances of the points whose pair with the best trial the warp could not store. For these pairs,
-  /// computes the distances a second time.
+  /// Handles the pairs with the best trial that the warp had no space to store. Computes their distances a second time,
+  /// and decreases the distances of their points.
   __device__ void add_overflowed(int best) {
     waiting_ = 0;
     for (int number = 0; number < tiles_; ++number) {
@@ -581,7 +609,24 @@ class Walker {
     const std::int64_t row = first_row_ + (lane_ < count ? room_.queue[waiting_ + lane_] : 0);
     __syncwarp();  // all lanes have read the queue
     const double distance = distance_to(row, best, count);
-    if (lane_ < count) lower(job_, row, distance);
+    if (lane_ < count) lower_own(row, distance);
+  }
+  /// Lowers the distance of a row of this warp's tiles.
+  __device__ void lower_own(std::int64_t row, double distance) {
+    const Lowered lowered = lower(job_, row, distance);
+    if constexpr (Resident) {
+      stream_.set_reach(row, lowered.reach);
+      integers_[Layout::padded(static_cast<int>(row - first_row_))] -= lowered.less;
+    }
+  }
+  __device__ std::int64_t first_row_of(std::int64_t block) const {
+    const std::int64_t unit_rows = std::int64_t{tile_rows} * job_.unit_tiles;
+    const std::int64_t units = (job_.cover.rows.count + unit_rows - 1) / unit_rows;
+    return units * block / gridDim.x * unit_rows;
+  }
+  __device__ auto stream_of(const DeviceByteRows& rows) const {
+    if constexpr (Resident) return ResidentBytes(rows, stages_, first_row_ / tile_rows);
+    else return ByteStream(rows, stages_ + warp_ * ByteStream::stages);
   }
 
   const TrialJob<T>& job_;
@@ -590,23 +635,26 @@ class Walker {
   int warp_;
   int lane_;
   int warps_;
+  ByteStage* stages_;
+  WarpRoom* rooms_;
   WarpRoom& room_;
   uint4* candidates_;
-  Word* parts_;  ///< sums of all blocks
-  ByteStream stream_;
+  Word* parts_;     ///< sums of all blocks
+  Word* integers_;  ///< integers of the block's rows, if they are resident
   std::int64_t first_row_;
+  std::conditional_t<Resident, ResidentBytes, ByteStream> stream_;
   std::int64_t last_row_;
-  int tiles_;        ///< number of the warp's tiles, which are every warps_-th tile of the block
+  int tiles_;        ///< number of tiles of the warp, which gets every warps_-th tile of the block
   int waiting_ = 0;  ///< number of pairs in the warp's queue
   int kept_ = 0;     ///< number of pairs that the warp has stored
 };
 
 // Launch shape: cooperative, with blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at
 // once, but at most one per unit of rows.
-template <class T>
+template <class T, bool Resident>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  Walker<T, true> walker(job, memory);
+  Walker<T, true, Resident> walker(job, memory);
   walker.sum_up();
   walker.start_comparison(0);
   walker.ask_for_lengths(0);
@@ -631,14 +679,14 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
   if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {std::int64_t{step}, total};
 }
 
-/// Computes the gains of given trials, for a step whose trials other ranks also compare. `which`: the trials, as
+/// Computes the gains of given trials, for a step whose trials other ranks also compare. `which` contains the trials as
 /// numbers of rows in cover.others. Launch shape: like take_steps, but not cooperative.
 template <class T>
 __global__ void __launch_bounds__(most_threads, 1)
     measure_trials(const __grid_constant__ TrialJob<T> job, const std::int64_t* which, Word* gains) {
   if (job.state && job.state->has_ended) return;
   extern __shared__ __align__(16) unsigned char memory[];
-  Walker<T, false> walker(job, memory);
+  Walker<T, false, false> walker(job, memory);
   walker.start_comparison(0);
   walker.ask_for_lengths(0);
   walker.bring_trials(which);
@@ -647,9 +695,9 @@ __global__ void __launch_bounds__(most_threads, 1)
   walker.finish();
 }
 
-/// Adds one of the trials that measure_trials has compared. `count`: the number of kept pairs. `owner`: the number of
-/// the trial among the chosen rows. With a state, `count` and `trial` are ignored. Launch shape: grid-stride loop over
-/// the kept pairs.
+/// Adds one of the trials that measure_trials has compared. `count` is the number of kept pairs. `owner` is the index
+/// of the trial among the chosen rows. If there is a state, ignores `count` and `trial`. Launch shape: grid-stride loop
+/// over the kept pairs.
 template <class T>
 __global__ void add_kept(const __grid_constant__ TrialJob<T> job, std::int64_t count, int trial, int owner) {
   if (job.state) {

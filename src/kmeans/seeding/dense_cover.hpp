@@ -1,7 +1,7 @@
 // k-means++ for few clusters: computes every distance. With few clusters, at least half of the points are nearer to a
-// trial than to all chosen rows. To find these points by bounds would take longer than to compute all distances. Points
-// are processed in order, in blocks of 256. Vectors of points are compared with all trials of a step. The gains are
-// summed while the block's distances are in cache. Cover and FilteredCover compute the same integers.
+// trial than to all chosen rows. It would take longer to find these points by bounds than to compute all distances.
+// Points are processed in order, in blocks of 256. Vectors of points are compared with all trials of a step. The gains
+// are summed while the block's distances are in the cache. Cover and FilteredCover compute the same sums.
 //
 // With few columns, distances are not stored. When a trial is chosen, its distances are computed a second time, because
 // reading the points takes less time than writing the distances of all trials. With more columns, the distances of all
@@ -34,15 +34,15 @@ template <class T>
 void few_squared_distances(const T* rows, std::int64_t stride, std::int64_t count, const T* const* centroids,
                            std::int64_t clusters, std::int64_t columns, double* out);
 
-/// Returns the sum of the minima min(closest[i], others[i]), each converted to an integer. If `keep` is true, also
-/// stores the minima in `closest`.
+/// Returns a sum of integers: each minimum min(closest[i], others[i]) is converted to an integer. If `keep` is true,
+/// also stores the minima in `closest`.
 std::uint64_t sum_of_lesser(double* closest, const double* others, std::int64_t count, const Quantizer& quantize,
                             bool keep);
 
 template <class T>
 class DenseCover final : public Potential<T> {
  public:
-  /// `copy`: the 8-bit copy of the points, which this constructor fills while it reads the points; may be null.
+  /// `copy` is the 8-bit copy of the points. The constructor fills it while it reads the points. `copy` may be null.
   DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop,
              ByteRows<T>* copy, const core::RankRows& rows)
       : Potential<T>(points, {}, first, threads, stop, most_trials, rows),
@@ -64,7 +64,7 @@ class DenseCover final : public Potential<T> {
 
   static bool takes(bool weighted, bool groups, int trials) { return !weighted && !groups && trials <= most_trials; }
 
-  /// Returns the bytes of memory needed in addition to the points.
+  /// Returns the bytes of memory that are needed in addition to the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, int trials) {
     return 8 * static_cast<std::uint64_t>(rows + (keeps(columns) ? trials * (rows + block_rows) : 0));
   }
@@ -142,8 +142,8 @@ class DenseCover final : public Potential<T> {
     squared_distances<T>(rows, count, centroids, clusters, points_.columns(), out);
   }
 
-  /// Calls use(first row, number of rows, the thread's sums) for each block of rows. Returns the totals of the sums
-  /// over all threads.
+  /// Calls use(first row, number of rows, sums of the thread) for each block of rows. Returns the sums over all
+  /// threads.
   template <class Use>
   std::vector<std::uint64_t> for_all_blocks(const Use& use) {
     std::vector<std::uint64_t> all(most_trials);

@@ -1,8 +1,8 @@
 // k-means++ and k-means|| over points with many columns, for which the triangle inequality avoids few distances. For
 // most pairs of a point and a candidate, an 8-bit copy of the points (byte_rows.hpp) proves that the candidate is no
-// nearer than the chosen rows. Such a pair changes no sum, and only the remaining pairs need the canonical chain. In a
-// step of k-means++, the number of remaining pairs is hardly larger than the number of points whose distance decreases.
-// The results have the same bits as a plain loop.
+// nearer to the point than the nearest chosen row. Such a pair changes no sum, and only the remaining pairs need the
+// canonical chain. In a step of k-means++, the number of remaining pairs is hardly larger than the number of points
+// whose distance decreases. The results have the same bits as a plain loop.
 //
 // A step of k-means++ is one pass over the copy for all trials. The pass stores each distance that is smaller than the
 // distance to the chosen rows. When a trial is chosen, its stored distances are looked up. In the first steps, there
@@ -39,8 +39,8 @@ namespace gradus::kmeans_detail {
 template <class T>
 class FilteredCover final : public Potential<T> {
  public:
-  /// `bytes`: the copy of the points, in which no panel is filled yet. `groups`: true if weights_of_chosen() will be
-  /// called.
+  /// `bytes` is the copy of the points; its panels must not be filled yet. `groups` is true if weights_of_chosen() will
+  /// be called.
   FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
                 std::int64_t first, bool groups, int threads, const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), rows),
@@ -54,15 +54,15 @@ class FilteredCover final : public Potential<T> {
   }
 
   static constexpr std::int64_t most_of_a_call = 1024;
-  // Returns the largest number of candidates in one call. The number is lower for very long rows, because packing many
-  // such rows would delay the response to a stop request.
+  // Returns the maximum number of candidates per call. If rows are very long, the number is lower, because it would
+  // take too long to pack many such rows before a stop request is polled.
   static constexpr std::int64_t candidates_of_a_call(std::int64_t columns) {
     return std::clamp<std::int64_t>((std::int64_t{1} << 22) / columns, 64, most_of_a_call);
   }
 
   /// Returns an upper bound of the memory needed in addition to the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
-    // Per row there are 52 bytes, of which ByteRows::bytes() already includes 16.
+    // There are 52 bytes per row. ByteRows::bytes() already includes 16 of them.
     return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows);
   }
 
@@ -119,7 +119,7 @@ class FilteredCover final : public Potential<T> {
       Potential<T>::honour_stop;
 
   static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
-  static constexpr std::int64_t most_distances = 32768;  // the largest number of distances that are computed at once
+  static constexpr std::int64_t most_distances = 32768;  // maximum number of distances that are computed at once
   static constexpr std::size_t most_pairs = 1024;
   static_assert(panel_rows * most_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
 
@@ -166,8 +166,8 @@ class FilteredCover final : public Potential<T> {
     honour_stop();
   }
 
-  // Points of weight 0 never change a sum and need no group. These points keep their initial limit, which excludes all
-  // candidates.
+  // Points of weight 0 never change a sum and need no group. Their initial limit, which excludes all candidates, stays
+  // unchanged.
   void limit(std::int64_t row) {
     if (weights_.empty() || weights_[row] > 0) bytes_->set_limit(row, closest_[row]);
   }
@@ -184,8 +184,8 @@ class FilteredCover final : public Potential<T> {
     trials_.make(*bytes_, std::span<const T* const>(candidates_));
   }
 
-  /// Adds the chosen row by means of stored distances. Returns false if the row was not a trial of the last gains(), or
-  /// if some distances could not be stored.
+  /// Adds the chosen row with the stored distances. Returns false if this row was not a trial in the last call of
+  /// gains(), or if some of its distances could not be stored.
   bool use_kept_distances(std::span<const std::int64_t> rows) {
     if (rows.size() != 1) return false;
     const auto at = std::find(tried_.begin(), tried_.end(), rows.front());
@@ -197,8 +197,8 @@ class FilteredCover final : public Potential<T> {
     }
     const auto chosen = static_cast<std::int32_t>(at - tried_.begin());
     // All distances of a block of the sums were stored by one thread. The same thread also processes these distances
-    // here, because its cache holds most of the data that is written. Moving this data to another core would take
-    // longer than waking the thread.
+    // here, because its cache holds most of the data that is written. It would take longer to move this data to another
+    // core than to wake the thread.
 #pragma omp parallel for num_threads(threads_) schedule(static) if (kept > 64)
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
       for (const SmallerDistance& each : workers_[worker].kept)
@@ -206,9 +206,9 @@ class FilteredCover final : public Potential<T> {
     return true;
   }
 
-  /// Calls use(worker, row, candidate, distance) for all pairs in which the candidate may be nearer than the chosen
-  /// rows. For each row, the candidates are in ascending order. If `nearest` is true, leaves out candidates that are
-  /// certainly farther than another candidate.
+  /// Calls use(worker, row, candidate, distance) for each pair in which the candidate may be nearer to the row than the
+  /// chosen rows are. For each row, the candidates are in ascending order. If `nearest` is true, omits candidates that
+  /// are certainly farther than some other candidate.
   template <class Begin, class Use>
   void for_all_rows(const Begin& begin, const Use& use, bool nearest) {
     core::FirstFailure failure;
@@ -217,7 +217,7 @@ class FilteredCover final : public Potential<T> {
 #pragma omp parallel num_threads(threads_)
     failure.run([&] {
       Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
-      // Each thread allocates its memory itself, so that no cache line holds memory of two threads.
+      // Each thread allocates its memory itself. So no cache line contains memory of two threads.
       worker.kept.reserve(most_kept_);
       worker.gains.assign(candidates_.size(), 0);
       worker.scratch.make(static_cast<std::int64_t>(candidates_.size()));
@@ -292,8 +292,8 @@ class FilteredCover final : public Potential<T> {
     worker.candidates.clear();
   }
 
-  /// Computes the distances between all candidates and the points that have undecided pairs. `open`: these points, as
-  /// one bit per row of each panel. `first`: the number of the first panel.
+  /// Computes the distances between all candidates and the points that have undecided pairs. `open` selects these
+  /// points, with one bit per row of each panel. `first` is the number of the first panel.
   template <class Use>
   void measure_all(Worker& worker, std::int64_t first, std::span<const std::uint32_t> open, const Use& use) {
     std::int64_t rows[RowSums::block_rows];
@@ -324,10 +324,10 @@ class FilteredCover final : public Potential<T> {
   Buffer<std::int32_t> owners_;  ///< for each row: the number of its nearest chosen row
   std::vector<Worker> workers_;
   std::int64_t piece_ = 0;
-  std::size_t most_kept_ = 0;  ///< the largest number of distances that a thread stores
+  std::size_t most_kept_ = 0;  ///< maximum number of distances that a thread stores
   ByteTrials trials_;
   std::vector<const T*> candidates_;
-  std::vector<std::int64_t> tried_;  ///< the candidates of the last call of gains()
+  std::vector<std::int64_t> tried_;  ///< the candidates in the last call of gains()
 };
 
 }  // namespace gradus::kmeans_detail

@@ -1,4 +1,4 @@
-// The cover of a rank without rows. It has no distances. It only takes part in the exchanges between the ranks.
+// The cover of a rank without rows. It has no distances, and only takes part in the exchanges between the ranks.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 class IdleCover final : public Potential<T> {
  public:
-  /// `candidates_of_a_call`: the same limit as on the ranks that have rows.
+  /// `candidates_of_a_call` is the maximum number of candidates per call, as on the ranks that have rows.
   IdleCover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first,
             std::int64_t candidates_of_a_call, const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, 1, stop, candidates_of_a_call, rows) {

@@ -10,6 +10,7 @@
 
 #include "core/philox.hpp"
 #include "core/stop.hpp"
+#include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/seeding/plan.hpp"
 #include "kmeans/seeding/seeding_cover.hpp"
 #include "kmeans/seeding/weighted_rows.hpp"
@@ -20,12 +21,28 @@ namespace {
 
 void honour_stop(const std::stop_token& stop) { core::honour_stop(stop, while_choosing); }
 
-/// Appends copies of the rows, starting with the first row, until there are k rows.
+/// Appends copies of the rows until there are k rows. Starts with a copy of the first row.
 void repeat(std::vector<std::int64_t>& rows, std::int64_t k) {
   for (std::size_t index = 0; std::ssize(rows) < k; ++index) {
     const std::int64_t row = rows[index];
     rows.push_back(row);
   }
+}
+
+/// Draws `count` of n rows without replacement (Floyd's algorithm). Makes `count` draws and needs no table of n rows.
+std::vector<std::int64_t> drawn_rows(std::int64_t n, std::int64_t count, const core::Philox& random,
+                                     const std::stop_token& stop) {
+  std::vector<std::int64_t> rows;
+  std::unordered_set<std::int64_t> taken;
+  for (std::int64_t last = n - count; last < n; ++last) {
+    honour_stop(stop);
+    const auto draw = static_cast<std::int64_t>(
+        random.below(static_cast<std::uint64_t>(last - (n - count)), static_cast<std::uint64_t>(last) + 1));
+    const std::int64_t row = taken.insert(draw).second ? draw : last;
+    taken.insert(row);
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 template <class T>
@@ -41,31 +58,21 @@ std::vector<std::int64_t> random_rows(const PointSource<T>& points, std::int64_t
     repeat(chosen, k);
     return chosen;
   }
-  // Floyd's sampling without replacement. It makes k draws and needs no table of n rows.
-  const std::int64_t n = points.rank_rows().all();
-  std::unordered_set<std::int64_t> taken;
-  for (std::int64_t last = n - k; last < n; ++last) {
-    honour_stop(stop);
-    const auto draw = static_cast<std::int64_t>(
-        random.below(static_cast<std::uint64_t>(last - (n - k)), static_cast<std::uint64_t>(last) + 1));
-    const std::int64_t row = taken.insert(draw).second ? draw : last;
-    taken.insert(row);
-    chosen.push_back(row);
-  }
-  return chosen;
+  return drawn_rows(points.rank_rows().all(), k, random, stop);
 }
 
-/// Greedy k-means++ and k-means|| over weighted points.
+/// Chooses rows by greedy k-means++ or k-means||. The points may have weights.
 template <class T>
 class Seeding {
  public:
-  /// `so_far`: the state from which the choice resumes, if any.
+  /// `so_far` is the state from which the choice resumes, if there is one.
   Seeding(const PointSource<T>& points, std::int64_t k, bool accepts_fewer, const core::Philox& random,
           const Execution& execution, const SeedingMemory<T>& memory, const SeedingSoFar& so_far)
       : points_(points), k_(k), accepts_fewer_(accepts_fewer), random_(random), execution_(execution), memory_(memory),
         so_far_(so_far) {}
 
-  /// `first_draw`: the index of the first random number. Each further draw uses the next index.
+  /// Chooses rows by greedy k-means++. `first_draw` is the index of the first random number; each further draw uses the
+  /// next index.
   std::vector<std::int64_t> plus_plus(std::uint64_t first_draw) {
     draws_ = first_draw;
     const auto cover = points_.cover(first_row(), k_, false, memory_);
@@ -110,7 +117,7 @@ class Seeding {
       keep_round(rows);
       if (execution_.progress) execution_.progress({"initialize", round + 1, oversampling_rounds + 1, "k-means||"});
     }
-    // A chosen row without points is left out, because it is a duplicate of another chosen row.
+    // If a chosen row has no points, it is a duplicate of another chosen row and is left out.
     const std::vector<std::uint64_t> weights = cover->weights_of_chosen();
     std::vector<std::int64_t> rows;
     std::vector<T> row_weights;
@@ -129,7 +136,8 @@ class Seeding {
     const std::unique_ptr<PointSource<T>> sample = points_.sample(rows, sample_weights);
     Seeding of_sample(*sample, k_, accepts_fewer_, random_, quiet, {memory_.filter}, so_far_);
     const auto choose = [&] { return of_sample.plus_plus(draws_); };
-    // If each rank has the whole sample, a failure on one rank must still end the job on all of them.
+    // If each rank has the whole sample, the ranks choose separately. A failure on one rank must still end the job on
+    // all ranks.
     std::vector<std::int64_t> chosen = sample->ranks().is_alone() ? points_.ranks().agree(choose) : choose();
     for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
     return chosen;
@@ -174,8 +182,8 @@ class Seeding {
     throw InputError("the checkpoint holds first centroids that this program does not choose");
   }
 
-  /// Throws InputError for rows of a checkpoint that this seeding cannot have chosen. The first row must be `first`,
-  /// because all later rows depend on it. All rows must be in range.
+  /// Throws InputError if this seeding cannot have chosen the rows, which are from a checkpoint. The first row must be
+  /// `first`, because all later rows depend on it. All rows must be in range.
   void require_rows(std::span<const std::int64_t> rows, std::int64_t first, std::int64_t most) const {
     if (rows.front() != first || std::ssize(rows) > most) refuse_rows();
     for (const std::int64_t row : rows)
@@ -201,7 +209,8 @@ class Seeding {
     if (execution_.progress) execution_.progress({"initialize", static_cast<std::int64_t>(chosen), k_, "k-means++"});
   }
 
-  /// Adds rows that differ from the chosen rows. Needed if rows differ so little that all squared distances are zero.
+  /// Adds rows that differ from the chosen rows. This is needed if rows differ so little that all squared distances are
+  /// zero.
   void extend_by_different_rows(std::vector<std::int64_t>& chosen) const {
     std::unordered_set<std::string> seen;
     const auto is_new = [&](const T* row) {
@@ -235,7 +244,7 @@ class Seeding {
       });
       chosen.insert(chosen.end(), found.begin(), found.end());
       const Matrix<T> rows = points_.rows_at(found);
-      // Marks the rows as seen, for the search on the next rank.
+      // Marks the rows as seen before the search on the next rank.
       for (std::int64_t row = 0; row < rows.rows(); ++row) is_new(rows.row(row));
     }
     if (static_cast<std::int64_t>(chosen.size()) < k_ && !accepts_fewer_)
@@ -251,7 +260,8 @@ class Seeding {
   const Execution& execution_;
   SeedingMemory<T> memory_;
   SeedingSoFar so_far_;
-  /// Set by plus_plus(). Steps that parallel() takes without plus_plus() are not saved.
+  /// The checkpoints of plus_plus(), which sets this pointer. Null while parallel() takes steps without plus_plus();
+  /// these steps are not saved.
   SeedingCheckpoints* checkpoints_ = nullptr;
   std::uint64_t draws_ = 0;
 };
@@ -260,6 +270,52 @@ std::vector<std::int64_t> first_rows(std::int64_t k) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(k));
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
+}
+
+/// Chooses rows of `points` by one of the methods that are random. Returns their numbers in `points`.
+template <class T>
+std::vector<std::int64_t> chosen_rows(const PointSource<T>& points, const KMeansOptions& options,
+                                      const core::Philox& random, const Execution& execution,
+                                      const SeedingMemory<T>& memory, const SeedingSoFar& so_far) {
+  const bool accepts_fewer = accepts_fewer_different(options);
+  if (options.init == KMeansInit::random)
+    return random_rows(points, options.clusters, accepts_fewer, random, execution.stop);
+  Seeding<T> seeding(points, options.clusters, accepts_fewer, random, execution, memory, so_far);
+  return options.init == KMeansInit::kmeans_plus_plus ? seeding.plus_plus(0) : seeding.parallel();
+}
+
+/// Chooses rows among KMeansOptions::init_rows rows, which are drawn first.
+template <class T>
+std::vector<std::int64_t> chosen_among_some(const PointSource<T>& points, const KMeansOptions& options, int restart,
+                                            const core::Philox& random, const Execution& execution,
+                                            const SeedingMemory<T>& memory, const SeedingSoFar& so_far) {
+  // A separate stream of random numbers, which no restart uses.
+  const core::Philox draws(options.seed, ~static_cast<std::uint64_t>(restart));
+  std::vector<std::int64_t> numbers = drawn_rows(points.rank_rows().all(), options.init_rows, draws, execution.stop);
+  std::ranges::sort(numbers);
+  Matrix<T> weights(std::ssize(numbers), 1);
+  std::fill_n(weights.data(), weights.rows(), T{1});
+  if (const VectorView<const T> own = points.host_weights(); !own.empty())
+    weights = points.rank_rows().rows_at(numbers, MatrixView<const T>(own.data(), points.rank_rows().own(), 1));
+  const std::unique_ptr<PointSource<T>> sample =
+      points.sample(numbers, VectorView<const T>(weights.data(), weights.rows()));
+  const auto choose = [&] {
+    const std::int64_t different = count_different(*sample, options.clusters);
+    if (different < options.clusters && !accepts_fewer_different(options))
+      throw InputError(about("points") + "of the " + std::to_string(options.init_rows) +
+                           " rows from which the first centroids are chosen, only " + std::to_string(different) +
+                           " differ and have positive weight, which are fewer than " +
+                           std::to_string(options.clusters) + " clusters",
+                       {.code = error_code::too_few_points,
+                        .argument = "init_rows",
+                        .value = std::to_string(options.init_rows),
+                        .remedy = "choose them from more rows" + how_to_accept_fewer()});
+    return chosen_rows(*sample, options, random, execution, {memory.filter}, so_far);
+  };
+  // If each rank has the whole sample, a failure on one rank must still end the job on all of them.
+  std::vector<std::int64_t> chosen = sample->ranks().is_alone() ? points.ranks().agree(choose) : choose();
+  for (std::int64_t& row : chosen) row = numbers[static_cast<std::size_t>(row)];
+  return chosen;
 }
 
 }  // namespace
@@ -276,18 +332,13 @@ template <class T>
 FirstCentroids<T> initialize(const PointSource<T>& points, const KMeansOptions& options, MatrixView<const T> given,
                              const Execution& execution, int restart, const SeedingMemory<T>& memory,
                              const SeedingSoFar& so_far) {
+  if (options.init == KMeansInit::given) return {Matrix<T>::copy_of(given), {}};
   const core::Philox random(options.seed, static_cast<std::uint64_t>(restart));
-  const std::int64_t k = options.clusters;
-  const bool accepts_fewer = accepts_fewer_different(options);
-  Seeding<T> seeding(points, k, accepts_fewer, random, execution, memory, so_far);
+  const bool among_all = options.init_rows == 0 || options.init_rows >= points.rank_rows().all();
   std::vector<std::int64_t> chosen;
-  switch (options.init) {
-    case KMeansInit::given: return {Matrix<T>::copy_of(given), {}};
-    case KMeansInit::first: chosen = first_rows(k); break;
-    case KMeansInit::random: chosen = random_rows(points, k, accepts_fewer, random, execution.stop); break;
-    case KMeansInit::kmeans_plus_plus: chosen = seeding.plus_plus(0); break;
-    case KMeansInit::kmeans_parallel: chosen = seeding.parallel(); break;
-  }
+  if (options.init == KMeansInit::first) chosen = first_rows(options.clusters);
+  else if (among_all) chosen = chosen_rows(points, options, random, execution, memory, so_far);
+  else chosen = chosen_among_some(points, options, restart, random, execution, memory, so_far);
   return {points.rows_at(chosen), std::move(chosen)};
 }
 

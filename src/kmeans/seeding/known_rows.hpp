@@ -14,15 +14,16 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the weights of a rank without rows, for the case that other ranks have weights. The view holds one number
-/// that belongs to no row, because an empty view would mean that there are no weights.
+/// Returns the weights of a rank without rows if other ranks have weights. The view contains one number that belongs to
+/// no row. An empty view would mean that there are no weights.
 template <class T>
 VectorView<const T> weights_of_no_rows() {
   static constexpr T none = 0;
   return {&none, 1};
 }
 
-/// The totals of the integers of each rank's rows. To draw a row, a prefix sum of these totals first selects the rank.
+/// The totals of the ranks: each total is the sum of the integers of one rank's rows. To draw a row, a prefix sum of
+/// these totals first selects the rank.
 class RankTotals {
  public:
   RankTotals() = default;
@@ -37,8 +38,8 @@ class RankTotals {
     total_ -= amount;
   }
 
-  /// Identifies a row by a prefix sum: the rank that has the row, and the part of the prefix sum within this rank's
-  /// rows.
+  /// The place of a row that was selected by a prefix sum: the rank that has the row, and the part of the prefix sum
+  /// within this rank's rows.
   struct Place {
     int rank;
     std::uint64_t target;
@@ -54,7 +55,7 @@ class RankTotals {
   std::uint64_t total_ = 0;
 };
 
-/// Chosen or tried rows of all ranks in host memory, by global row number.
+/// Copies, in host memory, of chosen or tried rows of all ranks. The key is the global row number.
 template <class T>
 class KnownRows {
  public:
@@ -62,7 +63,7 @@ class KnownRows {
   KnownRows(const KnownRows&) = delete;
   KnownRows& operator=(const KnownRows&) = delete;
 
-  /// Returns the address of a row. Unless the row is one of this rank's rows, keep() must have received it.
+  /// Returns the address of a row. If the row is on another rank, keep() must have received it.
   const T* row(std::int64_t number) const {
     return rows_.is_own(number) ? own_.row(number - rows_.first()) : others_.at(number).data();
   }

@@ -12,7 +12,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 // Up to most_columns_of_cover columns, the triangle inequality avoids more distances than the 8-bit copy. If fewer rows
-// than fewest_chosen_by_filter will be chosen, making the copy costs as much as computing all distances without it
+// than fewest_chosen_by_filter will be chosen, it takes as long to make the copy as to compute all distances without it
 // (docs/decisions/0013-first-centroids.md).
 constexpr std::int64_t most_columns_of_cover = 5;
 constexpr std::int64_t fewest_chosen_by_filter = 6;
@@ -43,8 +43,8 @@ CoverKind cover_kind(std::int64_t columns, bool weighted, std::int64_t expected,
 
 double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t columns) {
   const auto k = static_cast<double>(clusters);
-  // With the filter, a pair counts as a tenth of a distance. Byte products exclude most pairs. They made the choice of
-  // the first centroids 7 to 100 times as fast (docs/decisions/0013).
+  // With the filter, a pair counts as a tenth of a distance, because byte products exclude most pairs. Because of the
+  // byte products, the choice of the first centroids became 7 to 100 times as fast (docs/decisions/0013).
   const auto filtered = [&](std::int64_t expected) {
     return is_filtered(columns, expected, SeedingFilter::where_it_pays) ? 0.1 : 1.0;
   };
@@ -70,8 +70,8 @@ std::uint64_t seeding_bytes(const Shape& shape, KMeansInit init, SeedingFilter f
     const std::uint64_t bytes = of_cover(shape.points, shape.clusters);
     const int trials = trials_of_a_step(shape.clusters);
     if (cover_kind(shape.dimensions, shape.weighted, shape.clusters, false, filter) != CoverKind::dense) return bytes;
-    // If memory is short, the plain cover replaces the dense cover. The estimate is therefore at least the memory of
-    // the plain cover.
+    // If there is too little memory for the dense cover, the plain cover replaces it. Therefore, the estimate is at
+    // least the memory of the plain cover.
     return copy +
            std::max(DenseCover<float>::bytes(shape.points, shape.dimensions, trials), of_plain_cover(shape.points));
   }

@@ -1,6 +1,5 @@
-// A SeedingCover of points in host memory. The derived class measures the distances. From the distances, this class
-// computes sums. It also draws rows and takes samples of rows. KnownRows holds the chosen and tried rows that are on
-// other ranks.
+// A SeedingCover for points in host memory. The derived class computes the distances. This class computes sums of the
+// distances, draws rows and takes samples of rows. KnownRows holds those chosen and tried rows that are on other ranks.
 #pragma once
 
 #include <algorithm>
@@ -35,15 +34,15 @@ class Potential : public RankCover<T> {
   // Number of rows between two polls of the stop token.
   static constexpr std::int64_t rows_per_poll = 16 * RowSums::block_rows;
 
-  /// `points` and `weights`: this rank's part of all `rows`. The constructor of the derived class must call begin().
+  /// `points` and `weights` are this rank's part of all `rows`. The constructor of the derived class must call begin().
   /// The constructor, and every function that processes all rows, throw InterruptedError after a stop request.
-  /// `candidates_of_a_call`: the largest number of candidates in one call of own_gains() or own_add().
+  /// `candidates_of_a_call` is the maximum number of candidates per call of own_gains() or own_add().
   Potential(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, int threads,
             const std::stop_token& stop, std::int64_t candidates_of_a_call, const core::RankRows& rows)
       : RankCover<T>(rows, points.columns(), first, candidates_of_a_call, stop), points_(points), weights_(weights),
         closest_(points.rows()), sums_(points.rows()), known_(rows, points) {
     this->bring(chosen_);
-    // Waking a thread costs about as much as 16384 coordinate differences.
+    // It takes about as long to wake a thread as to compute 16384 coordinate differences.
     const double differences = static_cast<double>(points_.rows()) * static_cast<double>(points_.columns());
     threads_ = static_cast<int>(std::clamp(differences / 16384, 1.0, static_cast<double>(threads)));
     largest_weight_ = this->largest_weight_of(weights_);

@@ -1,11 +1,11 @@
 // The steps of a SeedingCover in which all ranks take part. The derived class has the distances of this rank's rows, in
-// host memory or on a GPU. From these, it computes this rank's share of each result. This class combines the shares of
-// all ranks, keeps their totals, and decides when the integers need a new scale.
+// host memory or on a GPU. From these distances, the derived class computes this rank's share of each result. This
+// class combines the shares of all ranks, keeps their totals, and decides when the integers need a new scale.
 //
 // Row numbers are global. All ranks must call the public functions together. The covers of different ranks may be of
 // different classes. A step of k-means++ takes two exchanges: one for the drawn rows, and one for their gains on each
-// rank. From the gains, every rank knows the totals of all ranks after one of these rows has been added. The distances
-// are therefore lowered within the next exchange. For a job without ranks, nothing is exchanged.
+// rank. From the gains, every rank can compute the totals of all ranks after the addition of any of these rows.
+// Therefore, the distances are not decreased before the next exchange. In a job without ranks, nothing is exchanged.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class RankCover : public SeedingCover {
   const std::vector<std::int64_t>& chosen() const final { return chosen_; }
 
   std::vector<std::int64_t> rows_at(std::span<const std::uint64_t> targets) final {
-    std::vector<std::size_t> places;  // of the targets on this rank
+    std::vector<std::size_t> places;  // indices of the targets whose rows are on this rank
     const auto find = [&](Matrix<T>* copies) {
       settle();
       std::vector<std::uint64_t> own;
@@ -47,7 +47,7 @@ class RankCover : public SeedingCover {
       return own.empty() ? std::vector<std::int64_t>() : own_rows_at(own, copies);
     };
     if (ranks().is_alone()) return find(nullptr);
-    // All ranks but the one that has a row add zeros to its number and its coordinates.
+    // The ranks add up the numbers and coordinates of the rows. If a rank does not have a row, it adds zeros.
     const std::size_t count = targets.size();
     const std::vector<std::uint64_t> words = ranks().sum(count * (1 + row_words()), [&](std::span<std::uint64_t> to) {
       Matrix<T> copies;
@@ -150,13 +150,14 @@ class RankCover : public SeedingCover {
   }
 
  protected:
-  /// `columns`: the number of columns of the points. `first`: the row chosen first. own_add() receives at most
-  /// `most_added` rows per call.
+  /// `columns` is the number of columns of the points. `first` is the row that is chosen first. own_add() receives at
+  /// most `most_added` rows per call.
   RankCover(const core::RankRows& rows, std::int64_t columns, std::int64_t first, std::int64_t most_added,
             std::stop_token stop)
       : stop_(std::move(stop)), chosen_{first}, rows_(rows), columns_(columns), most_added_(most_added) {}
 
-  // The constructor of the derived class must call bring(chosen_), largest_weight_of() and begin(), in this order.
+  // The constructor of the derived class must call three functions, in this order: bring(chosen_), largest_weight_of()
+  // and begin().
 
   /// Returns the largest weight of all ranks, or 0 if there are no weights.
   double largest_weight_of(VectorView<const T> weights) const {
@@ -169,7 +170,7 @@ class RankCover : public SeedingCover {
       return largest;
     });
   }
-  /// Calls cover(), which computes the distances of this rank's rows to the first chosen row. Then computes the
+  /// Calls cover(), which computes the distances from this rank's rows to the first chosen row. Then computes the
   /// integers.
   template <class Cover>
   void begin(const Cover& cover) {
@@ -177,35 +178,36 @@ class RankCover : public SeedingCover {
     rescale();
   }
   const RankTotals& totals() const { return totals_; }
-  /// Replaces the totals of all ranks after the derived classes have taken steps by themselves.
+  /// Sets the totals of all ranks. Used when the derived class has taken steps without this class.
   void replace_totals(std::vector<std::uint64_t> totals) {
     totals_ = RankTotals(std::move(totals));
     rescale_if_small();
   }
-  /// Returns the total below which the integers need a new scale.
+  /// Returns the smallest total with the current scale. If the total is less, the integers need a new scale.
   std::uint64_t least_total() const { return total_at_rescale_ / 4; }
 
-  // This rank's shares of the results. The functions may throw, also on a single rank.
+  // Each of the functions below computes this rank's share of a result. A function may throw on some ranks only.
 
-  /// Returns, for each target, the row at which the prefix sum of this rank's integers first exceeds the target. Unless
-  /// `copies` is null, it receives copies of these rows.
+  /// Returns, for each target, the first row at which the prefix sum of this rank's integers exceeds the target. If
+  /// `copies` is not null, stores copies of these rows in it.
   virtual std::vector<std::int64_t> own_rows_at(std::span<const std::uint64_t> targets, Matrix<T>* copies) = 0;
   /// Returns copies of rows of this rank.
   virtual Matrix<T> own_copies(std::span<const std::int64_t> rows) const = 0;
-  /// Receives copies of rows of all ranks, before own_gains() or own_add() compare with them. A job without ranks does
-  /// not call it.
+  /// Stores copies of rows of all ranks. own_gains() and own_add() compare with these copies. A job without ranks does
+  /// not call keep().
   virtual void keep(std::span<const std::int64_t> rows, Matrix<T> copies) = 0;
-  /// Returns the rows of this rank in the sample, in ascending order.
+  /// Returns those rows of the sample that are on this rank, in ascending order.
   virtual std::vector<std::int64_t> own_sample(std::uint64_t wanted, const core::Philox& random, int round) = 0;
   virtual std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) = 0;
-  /// Lowers the distances of this rank's rows. `rows` follow those in chosen_, which does not contain them.
+  /// Decreases the distances of this rank's rows. chosen_ does not contain `rows` yet; they will follow the rows in
+  /// chosen_.
   virtual void own_add(std::span<const std::int64_t> rows) = 0;
   virtual std::vector<std::uint64_t> own_weights_of_chosen() const = 0;
   /// Returns this rank's largest w * D (weight times squared distance), or 0 if this rank has no rows.
   virtual double own_largest() = 0;
-  /// Recomputes this rank's integers.
+  /// Computes this rank's integers again.
   virtual void own_requantize(const Quantizer& quantize) = 0;
-  /// Updates sums of integers after own_add() or own_requantize().
+  /// Updates the sums of integers. Called after own_add() and own_requantize().
   virtual void own_refresh() = 0;
   /// Returns the sum of this rank's integers. Called only after own_refresh().
   virtual std::uint64_t own_total() = 0;
@@ -230,7 +232,7 @@ class RankCover : public SeedingCover {
     return rows;
   }
 
-  /// Returns the rows of all ranks, in rank order. `counts`: the number of rows of each rank.
+  /// Returns the rows of all ranks, in the order of the ranks. `counts` contains the number of rows of each rank.
   std::vector<std::int64_t> concatenated(const std::vector<std::int64_t>& own,
                                          const std::vector<std::uint64_t>& counts) const {
     std::size_t all = 0;
@@ -243,7 +245,8 @@ class RankCover : public SeedingCover {
     return {rows.begin(), rows.end()};
   }
 
-  /// Lowers the distances for the row whose addition is pending. Works call it before they use distances or integers.
+  /// If the addition of a row is pending, decreases the distances for this row. Must be called before distances or
+  /// integers are used.
   void settle() {
     if (!pending_) return;
     chosen_.pop_back();
@@ -253,7 +256,7 @@ class RankCover : public SeedingCover {
     own_refresh();
   }
 
-  /// Calls work(), which changes integers. Then updates the totals of the ranks.
+  /// Calls work(), which changes integers. Then updates the totals of all ranks.
   template <class Work>
   void refresh(const Work& work) {
     totals_ = RankTotals(ranks().gather([&] {
@@ -267,8 +270,8 @@ class RankCover : public SeedingCover {
     if (total() < least_total()) rescale();
   }
 
-  /// Recomputes all integers, with a scale for the current largest w * D. Afterwards, each change of a distance updates
-  /// the sums in place. When the total has fallen to a quarter, the integers are rescaled again.
+  /// Computes all integers again, with a scale that fits the current largest w * D. Afterwards, each change of a
+  /// distance updates the sums in place, until the total has fallen to a quarter. Then the integers get a new scale.
   void rescale() {
     const double largest = ranks().greatest([&] {
       settle();
@@ -284,8 +287,8 @@ class RankCover : public SeedingCover {
   std::int64_t most_added_;
   std::uint64_t total_at_rescale_ = 0;
   RankTotals totals_;
-  std::vector<std::int64_t> compared_;                      ///< the candidates of the last gains(), until add()
-  std::vector<std::vector<std::uint64_t>> gains_of_ranks_;  ///< for each rank: the gains of these candidates
+  std::vector<std::int64_t> compared_;                      ///< candidates of the last gains(), for the next add()
+  std::vector<std::vector<std::uint64_t>> gains_of_ranks_;  ///< for each rank: its gains of these candidates
   std::optional<std::int64_t> pending_;  ///< the last row in chosen_, if the distances do not include it yet
 };
 

@@ -30,9 +30,9 @@ class WeightedRows {
     rescale();
   }
 
-  /// Returns true if all rows of positive weight have been drawn.
+  /// Returns true if all rows with positive weight have been drawn.
   bool is_exhausted() {
-    if (total() == 0) rescale();  // weights far below the largest weight may have been rounded to zero
+    if (total() == 0) rescale();  // if a weight is far below the largest weight, it may have been rounded to zero
     return total() == 0;
   }
 
@@ -58,7 +58,7 @@ class WeightedRows {
     std::uint64_t integer;
   };
 
-  /// Draws the row at which the prefix sum exceeds `target`. The prefix sum includes only this rank's rows.
+  /// Draws the first row at which the prefix sum over this rank's rows exceeds `target`.
   Drawn take(std::uint64_t target) {
     const std::int64_t row = sums_.row_at(target, [this](std::int64_t each) { return integer_of(each); });
     const std::uint64_t integer = integer_of(row);
@@ -104,7 +104,7 @@ class WeightedRows {
   RowSums sums_;
   RankTotals totals_;
   std::vector<bool> drawn_;
-  double unit_ = 1;  ///< a power of two; keeps the quantizer from rounding very small weights to zero
+  double unit_ = 1;  ///< a power of two, so that the quantizer does not round very small weights to zero
   Quantizer quantize_;
 };
 

@@ -1,5 +1,5 @@
-// Mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact, so their order does not
-// matter.
+// Computes mean, scale and standardized rows (gradus/kmeans_standardization.hpp). Sums are exact, so the order of
+// additions does not matter.
 #include "kmeans/standardization/standardization.hpp"
 
 #include <omp.h>
@@ -44,7 +44,7 @@ std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int
   return std::move(parts.front());
 }
 
-/// Like own_sums(), but returns the sums over the rows of all ranks.
+/// Like own_sums(), but over the rows of all ranks.
 template <class Each>
 std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t count, int threads,
                                          const std::stop_token& stop, const Each& each) {
@@ -56,7 +56,7 @@ std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t
   return sums;
 }
 
-/// Throws InputError if a value is not finite. `first`: the global number of the first row.
+/// Throws InputError if a value is not finite. `first` is the global number of the first row.
 template <class T>
 void require_finite(MatrixView<const T> points, std::int64_t first, const std::stop_token& stop) {
   core::RarePoll look(stop, standardizing_stopped);
@@ -71,7 +71,7 @@ void require_finite(MatrixView<const T> points, std::int64_t first, const std::s
   }
 }
 
-/// Appends the mean and scale of `columns` columns to `by`, starting with column `first`.
+/// Appends the mean and scale of `columns` columns to `by`. The first of these columns is column `first`.
 template <class T>
 void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, std::int64_t first, std::int64_t columns,
                  int threads, const std::stop_token& stop, KMeansStandardization& by) {
@@ -85,7 +85,7 @@ void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, st
       });
   std::vector<double> mean;
   for (const ExactAccumulator& sum : sums) mean.push_back(sum.quotient<double>(rows));
-  // Computes the moments about the rounded mean. The effect of this rounding on the variance is subtracted below.
+  // Computes the moments about the rounded mean. The code below subtracts the effect of the rounding from the variance.
   const std::vector<ExactAccumulator> moments =
       exact_sums(rank_rows, 2 * count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
         for (std::int64_t column = 0; column < columns; ++column) {
@@ -110,7 +110,8 @@ void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, st
 }  // namespace
 
 int standardizing_threads(std::int64_t rows, std::int64_t columns, const Execution& execution) {
-  // Limits the number of columns, so that the product stays below 2^63. The limit does not affect the result.
+  // Counts only some of the columns if there are many, so that the product stays below 2^63. The result does not
+  // change.
   const std::int64_t operations = operations_of_a_sum * rows * std::min<std::int64_t>(columns, 1 << 20);
   return cpu::start_team(cpu::threads_for(operations, cpu::thread_count(execution)));
 }
@@ -118,8 +119,8 @@ int standardizing_threads(std::int64_t rows, std::int64_t columns, const Executi
 template <class T>
 KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
                                          const std::stop_token& stop) {
-  // Processes a block of columns at a time. A sum takes about a kilobyte, so the sums of all columns could need more
-  // memory than the points.
+  // Processes a block of columns at a time. One sum takes about a kilobyte. Therefore, the sums of all columns together
+  // could need more memory than the points.
   constexpr std::int64_t columns_at_a_time = 512;
   rows.ranks().agree([&] { require_finite(points, rows.first(), stop); });
   KMeansStandardization by;

@@ -1,4 +1,4 @@
-// Mean and scale of columns, and standardized rows: the implementation of gradus/kmeans_standardization.hpp.
+// Mean and scale of columns, and standardized rows. Implements gradus/kmeans_standardization.hpp.
 #pragma once
 
 #include <stop_token>
@@ -8,9 +8,10 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the mean and scale of each column over the rows of all ranks. All ranks must call it together. `points`:
-/// this rank's rows, in host memory. `stop`: the stop token of all ranks. Throws InputError, with a message that begins
-/// with "points: ", if a value is not finite or too large. Throws InterruptedError after a stop request.
+/// Returns the mean and scale of each column over the rows of all ranks. All ranks must call this function together.
+/// `points` contains this rank's rows, in host memory. `stop` is the stop token of all ranks. Throws InputError, with a
+/// message that begins with "points: ", if a value is too large or not finite. Throws InterruptedError after a stop
+/// request.
 template <class T>
 KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
                                          const std::stop_token& stop);
@@ -24,7 +25,7 @@ void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, cons
 template <class T>
 Matrix<T> restored(MatrixView<const T> rows, const KMeansStandardization& by);
 
-/// Returns the number of threads that is worthwhile for a matrix of this shape.
+/// Returns how many threads are worthwhile for a matrix of this shape.
 int standardizing_threads(std::int64_t rows, std::int64_t columns, const Execution& execution);
 
 }  // namespace gradus::kmeans_detail

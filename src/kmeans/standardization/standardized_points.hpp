@@ -1,4 +1,4 @@
-// A standardized copy of the points. A call that standardizes runs on this copy instead of on the points.
+// A standardized copy of the points. If a call standardizes, it runs on this copy instead of the points.
 #pragma once
 
 #include <utility>
@@ -8,13 +8,13 @@
 
 namespace gradus::kmeans_detail {
 
-/// A standardized copy of this rank's points in host memory, together with the Execution of a call on this copy.
+/// A standardized copy of this rank's points in host memory, and the Execution for a call that runs on this copy.
 template <class T>
 class StandardizedPoints {
  public:
-  /// Standardizes by the mean and scale of the points of all ranks. All ranks must call it together. `here`: the
-  /// Execution of the call, with the stop token of all ranks. Throws OutOfMemoryError if there is not enough memory for
-  /// a copy of the points.
+  /// Standardizes by the mean and scale of the points of all ranks. All ranks must construct the object together.
+  /// `here` is the Execution of the call, with the stop token of all ranks. Throws OutOfMemoryError if there is not
+  /// enough memory for a copy of the points.
   StandardizedPoints(MatrixView<const T> points, const core::RankRows& rows, const Execution& here);
   /// Standardizes by a given mean and scale.
   StandardizedPoints(MatrixView<const T> points, KMeansStandardization by, const core::RankRows& rows,
@@ -22,15 +22,16 @@ class StandardizedPoints {
 
   MatrixView<const T> rows() const { return rows_.view(); }
   const KMeansStandardization& by() const { return by_; }
-  /// Returns the Execution of the call. It uses the GPU if the original points are on the GPU. Its memory limit is
-  /// reduced by the size of the copy.
+  /// Returns the Execution for a call on the copy. It uses the GPU if the original points are on the GPU. Its memory
+  /// limit is reduced by the size of the copy.
   const Execution& here() const { return here_; }
   core::Ranks& ranks() const { return *ranks_; }
   Matrix<T> take() && { return std::move(rows_); }
 
-  /// If there are given centroids, standardizes them and stores them in `centroids`. All ranks must call it together.
+  /// If there are given centroids, standardizes them and stores them in `centroids`. All ranks must call this function
+  /// together.
   KMeansMemory<T> standardized(const KMeansMemory<T>& memory, Matrix<T>& centroids) const;
-  /// Adds the time of standardizing to the report of a call on the copy.
+  /// Adds the time that the standardization took to the report of a call on the copy.
   void add_to(RunReport& report) const;
 
  private:

@@ -52,20 +52,20 @@ class Maker {
     const double clusters = random_.uniform();
     k_ = clusters < 0.5 ? random_.between(1, 6) : clusters < 0.6 ? n_ : clusters < 0.65 ? 1 : random_.between(1, 80);
     k_ = std::min(k_, n_);
-    if (random_.chance(0.015)) {  // sometimes makes a case that is large enough for threads to share the rows
+    if (random_.chance(0.015)) {  // some cases are so large that several threads share the rows
       n_ = random_.between(8193, 30000);
       d_ = random_.between(1, 3);
       k_ = random_.between(1, 6);
       return;
     }
-    while (n_ * d_ * k_ > 200000) {  // limits the time of the reference
+    while (n_ * d_ * k_ > 200000) {  // limits the running time of the reference
       if (n_ > 600 && k_ < 20) n_ /= 2;
       else if (k_ > 4) k_ /= 2;
       else d_ = (d_ + 1) / 2;
     }
   }
 
-  /// Makes groups of points that are far apart, so that rounding in T cannot change a label.
+  /// Makes groups of points that are far apart. Rounding in T then cannot change a label.
   void make_tame() {
     made_.tame = true;
     made_.kind = "tame";
@@ -115,7 +115,7 @@ class Maker {
       for (std::size_t dim = 0; dim < point.size(); ++dim)
         between += std::pow(static_cast<double>(b[dim]) - static_cast<double>(a[dim]), 2);
       if (between == 0) continue;
-      // Moves the point onto the bisector of the two centroids, and then slightly to one side.
+      // Moves the point onto the bisector of the two centroids, and then slightly away from it.
       const double step = (by_distance[1].first - by_distance[0].first) / (2 * between) +
                           random_.sign() * std::exp2(random_.uniform(least, -5));
       for (std::size_t dim = 0; dim < point.size(); ++dim)
@@ -126,7 +126,7 @@ class Maker {
     if (different_points() < k_) made_.centroids.resize(size(k_ = different_points()));
   }
 
-  /// Returns the number of different points of positive weight.
+  /// Returns how many points of positive weight are different.
   std::int64_t different_points() const {
     std::set<std::vector<T>> different;
     for (std::int64_t row = 0; row < n_; ++row)
@@ -138,7 +138,7 @@ class Maker {
     made_.points = columns(n_, made_.kind);
     disturb_rows();
     make_weights();
-    // In most cases, makes k so small that the fit does not fail because of too few different points.
+    // In most cases, chooses k so small that there are enough different points for the fit.
     if (!random_.chance(0.02)) k_ = std::min(k_, different_points());
     make_centroids();
   }
@@ -303,7 +303,7 @@ class Maker {
     scaled(made_.centroids);
   }
 
-  /// Inserts a value that must be rejected.
+  /// Changes a value so that the case must be rejected.
   void spoil() {
     made_.kind += "; spoilt";
     const auto bad = [this] {

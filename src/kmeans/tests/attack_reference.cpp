@@ -21,7 +21,7 @@ Rows<T> rows_of(MatrixView<const T> view) {
   return rows;
 }
 
-/// Scales a row to unit length. Returns false for a row of zeros, which stays unchanged.
+/// Scales a row to unit length. A row of zeros stays unchanged, and the function returns false.
 template <class T>
 bool to_unit_length(std::vector<T>& row) {
   double largest = 0;
@@ -40,7 +40,7 @@ bool to_unit_length(std::vector<T>& row) {
 
 constexpr double limit = 0x1p500;
 
-/// Throws InputError for values that no fit accepts: NaN, infinity, and magnitudes beyond the limit.
+/// Throws InputError if a value is NaN, infinite or too large for any fit.
 template <class T>
 void check_values(const Rows<T>& rows) {
   for (const std::vector<T>& row : rows)
@@ -48,8 +48,8 @@ void check_values(const Rows<T>& rows) {
       if (!(std::abs(static_cast<double>(value)) <= limit)) throw InputError("a value is not finite or too large");
 }
 
-/// Returns the rows that the fit uses. With the cosine metric, these are the rows scaled to unit length, otherwise the
-/// rows themselves.
+/// Returns the rows that the fit uses: with the cosine metric, the rows scaled to unit length; otherwise, the rows
+/// themselves.
 template <class T>
 Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   Rows<T> rows = rows_of(view);
@@ -60,7 +60,7 @@ Rows<T> prepared(MatrixView<const T> view, KMeansMetric metric) {
   return rows;
 }
 
-/// Prepares centroids for the metric. Centroids that a fit returned stay unchanged, because they already have unit
+/// Prepares centroids for the metric. If they are from a fit, leaves them unchanged, because they already have unit
 /// length, up to rounding.
 template <class T>
 Rows<T> prepared_centroids(MatrixView<const T> view, KMeansMetric metric) {
@@ -171,9 +171,9 @@ class Fit {
     return squared_distance(points_[point], centroids_[at(labels_[point])]);
   }
 
-  /// Stores the exact weights, and the exact products of weights and coordinates, for the sums below.
+  /// Stores the exact weights, and the exact products of weights and coordinates. The sums below use them.
   void examine() {
-    std::set<std::vector<T>> different;  // -0 and 0 compare equal here
+    std::set<std::vector<T>> different;  // -0 and 0 are equal in this comparison
     for (std::size_t point = 0; point < n_; ++point) {
       if (weights_[point] > 0) different.insert(points_[point]);
       exact_weights_.push_back(in_steps(weights_[point]));
@@ -204,7 +204,7 @@ class Fit {
     return options_.metric == KMeansMetric::cosine ? 0.5 * rounded : rounded;
   }
 
-  /// Returns the error bound that the header promises for the history's inertia.
+  /// Returns the error bound of the history's inertia, as the header gradus/kmeans.hpp promises it.
   double inertia_bound() {
     if (extents_.empty()) {
       Rows<T> all = points_;
@@ -241,7 +241,7 @@ class Fit {
 
   /// Computes new centroids. Returns true if a point was moved to an empty cluster.
   bool update() {
-    std::vector<std::int64_t> members(k_);  // number of points of positive weight that stay in each cluster
+    std::vector<std::int64_t> members(k_);  // for each cluster: number of points with positive weight that stay in it
     for (std::size_t point = 0; point < n_; ++point) members[at(labels_[point])] += weights_[point] > 0;
     std::vector<std::size_t> empty;
     for (std::size_t cluster = 0; cluster < k_; ++cluster)
@@ -262,7 +262,8 @@ class Fit {
       }
       std::stable_sort(farthest_first.begin(), farthest_first.end(),
                        [&](std::size_t a, std::size_t b) { return distances[a] > distances[b]; });
-      // The number of different points minus the number of clusters with points, but at least 0.
+      // The number of positions that are not yet occupied by a cluster: different points minus clusters with points,
+      // but at least 0.
       const std::size_t missing = different_ - std::min(different_, k_ - empty.size());
       while (empty.size() > missing && different_ < k_) {
         surplus.push_back(empty.back());
@@ -271,7 +272,7 @@ class Fit {
       auto empty_cluster = empty.begin();
       for (const std::size_t point : farthest_first) {
         if (empty_cluster == empty.end()) break;
-        // The search for the next empty cluster continues after this point, so a point that is skipped here is not
+        // The search for the next empty cluster continues after this point. So if a point is skipped here, it is not
         // tried again.
         if (!(weights_[point] > 0) || members[at(labels_[point])] < 2) continue;
         --members[at(labels_[point])];
@@ -330,8 +331,8 @@ class Fit {
   std::size_t different_ = 0;  // number of different points among the points of positive weight
   std::vector<std::int32_t> labels_;
   std::vector<mpz_class> exact_weights_;
-  std::vector<mpz_class> products_;  // n x d
-  std::vector<double> extents_;      // for each column: extent of points and initial centroids
+  std::vector<mpz_class> products_;  // n x d: exact products of weights and coordinates
+  std::vector<double> extents_;      // for each column: extent of the points and initial centroids
   std::vector<double> magnitudes_;   // for each column: largest magnitude
 };
 

@@ -1,5 +1,5 @@
-// k-means as include/gradus/kmeans.hpp defines it, in plain sequential code. Arithmetic is exact wherever the
-// definition says "exact". The code shares nothing with the library.
+// k-means as include/gradus/kmeans.hpp defines it, in plain sequential code. Arithmetic is exact where the definition
+// says "exact". The code uses no code of the library.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct KMeansStep {
   std::int64_t changed = 0;
   double shift = 0;
   double inertia = 0;
-  double inertia_bound = 0;  ///< error bound of this history's inertia; infinite or NaN if unknown
+  double inertia_bound = 0;  ///< error bound of the history's inertia; infinite or NaN if unknown
 };
 
 template <class T>
@@ -27,12 +27,12 @@ struct KMeansAnswer {
   std::vector<KMeansStep> history;
 };
 
-/// Computes a whole fit. For options.init, supports only `given` and `first`. Throws the same errors as kmeans().
+/// Computes a whole fit. Supports only `given` and `first` as options.init. Throws the same errors as kmeans().
 template <class T>
 KMeansAnswer<T> kmeans_reference(MatrixView<const T> points, const KMeansJob<T>& options);
 
-/// Computes labels, counts and inertia for given centroids. If `weights` is empty, the result is the same as that
-/// returned by kmeans_predict().
+/// Computes labels, counts and inertia for given centroids. Without `weights`, returns the same result as
+/// kmeans_predict().
 template <class T>
 KMeansAnswer<T> predict_reference(MatrixView<const T> centroids, MatrixView<const T> points,
                                   VectorView<const T> weights, KMeansMetric metric);

@@ -1,4 +1,4 @@
-// Compares batches with fits of all points at once, in many orders and sizes of batches.
+// Compares batches, in many orders and sizes, with fits of all points at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using tests::contains;
 using tests::error_of;
 using tests::same_bits;
 
-/// Values that each case draws its points from.
+/// The kinds of values from which a case draws its points.
 enum class Values { normal, offset, few, wide, tiny };
 
 struct Case {
@@ -84,7 +84,7 @@ Data<T> data_of(const Case& one) {
   return data;
 }
 
-/// Adds the points in an order of batches of at most `size` rows that `seed` determines. Returns the labels.
+/// Adds the points in batches of at most `size` rows, in an order that depends on `seed`. Returns the labels.
 template <class T>
 std::vector<std::int32_t> add_all(KMeansBatches<T>& batches, const Data<T>& data, std::int64_t size, unsigned seed,
                                   int threads = 1) {
@@ -139,7 +139,7 @@ TYPED_TEST(Batches, GiveAnIterationOfAFitInAnyOrderAndSize) {
     const Data<T> data = data_of<T>(one);
     const KMeansResult<T> expected = fit_of(data, one, 1);
     for (unsigned order = 0; order < 20; ++order) {
-      // Odd and prime sizes, and all points at once.
+      // The sizes are odd or prime, except the last, which is greater than the number of points.
       constexpr std::int64_t sizes[] = {1, 3, 7, 17, 31, 61, 97, 127, 251, 499, 1 << 20};
       const std::int64_t size = sizes[order % std::size(sizes)];
       KMeansBatches<T> batches(data.first.view(), one.metric);
@@ -179,7 +179,8 @@ TYPED_TEST(Batches, MergedSumsEqualTheSumsOfOneObject) {
     KMeansBatches<T> whole(data.first.view(), one.metric);
     add_all(whole, data, 64, 1);
     KMeansBatches<T> sum(data.first.view(), one.metric);
-    // The parts have points of very different magnitude if they are sorted, so that their ranges differ.
+    // If the points are sorted, each part has other magnitudes than the next. Therefore, each part needs another range
+    // of words.
     for (std::int64_t first = 0; first < one.n; first += 211) {
       const std::int64_t rows = std::min<std::int64_t>(211, one.n - first);
       Data<T> part{
@@ -198,7 +199,7 @@ TYPED_TEST(Batches, MergedSumsEqualTheSumsOfOneObject) {
 
 TYPED_TEST(Batches, CancelExactly) {
   using T = TypeParam;
-  // The large values cancel, and what remains is the mean of the small ones.
+  // The large values cancel, so the mean is determined by the small values.
   const T large = std::ldexp(T{1}, 100);
   const T small = std::ldexp(T{1}, -100);
   Matrix<T> centroid(1, 1);
@@ -246,7 +247,7 @@ TYPED_TEST(Batches, KeepTheSumsOfEarlierCentroids) {
   points(1, 0) = 100;
   batches.add(points.view());
   EXPECT_EQ(batches.move(), 16 + 8100);
-  points(0, 0) = 40;  // now nearer to 4 than to 100
+  points(0, 0) = 40;  // the point is now nearer to 4 than to 100
   batches.add(points.view().slice(0, 1));
   batches.move();
   EXPECT_EQ(batches.centroids()(0, 0), 22);
@@ -320,7 +321,7 @@ TYPED_TEST(Batches, RefuseDamagedBytes) {
   using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
   EXPECT_TRUE(contains(error_of<InputError>([&] { KMeansBatches<Other>::restore(saved); }), "another type"));
 
-  // Archives without damage that hold other sums.
+  // The archives below are undamaged, but only the first of them contains valid sums.
   struct Arrays {
     std::vector<std::int64_t> shape{2, 1, 0}, range{0, 2}, words{1, 2, 3, 4}, counts{5, 6}, weights{},
         inertia = std::vector<std::int64_t>(136);

@@ -1,4 +1,5 @@
-// Tests the k-means part of the benchmark harness: what measurements contain, and which results the harness rejects.
+// Tests the k-means part of the benchmark harness: the contents of measurements, and the rejection of incorrect
+// results.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -98,7 +99,7 @@ TEST(KMeansBench, scaling_shrinks_points_and_long_fits_only) {
 TEST(KMeansBench, experiments_have_the_sizes_of_the_publications) {
   Experiment openmp = read_experiment(find_experiment("kmeans_openmp"));
   ASSERT_EQ(openmp.parts.size(), 2U);
-  scale(openmp, 1e-4);  // the publication used 256 MiB of rows of 16 floats, and 256 MiB of rows of one float
+  scale(openmp, 1e-4);  // the publication measured 256 MiB of rows of 16 floats, and 256 MiB of rows of one float
   std::vector<std::string> titles;
   for (const Bench& part : openmp.parts)
     part.workloads->for_each({}, [&](Workload& workload) { titles.push_back(workload.title()); });

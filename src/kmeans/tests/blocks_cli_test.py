@@ -13,7 +13,7 @@ import subprocess
 
 from kit import GRADUS, Case, TerminalCase, content, gradus, write_npy
 
-# Limits that are neither round nor multiples of the length of a row, so that blocks have odd numbers of rows.
+# Limits that are neither round nor multiples of the length of a row, so that blocks have unusual numbers of rows.
 LIMITS = (80021, 99991, 123457, 333337)
 TYPES = {"<f2": "e", "<f4": "f", "<f8": "d", ">f4": ">f", ">u2": ">H", "|i1": "b", "|u1": "B", "<i2": "h", "<i4": "i", "<u4": "I", "<i8": "q"}
 
@@ -41,12 +41,12 @@ class BlocksCase(Case):
         return self.file(name, "".join(",".join(map(str, row)) + "\n" for row in rows))
 
     def weights(self, name="w.csv"):
-        # The first 2000 rows and every third row weigh nothing.
+        # The first 2000 rows, and also every third row, have the weight 0.
         weights = [0 if row < 2000 or row % 3 == 0 else self.random.random() * 10**self.random.randrange(-9, 9) for row in range(self.n)]
         return self.file(name, "".join("%r\n" % weight for weight in weights))
 
     def results(self, *job):
-        """Returns everything that a job writes: files of each format, text, and JSON without times and paths."""
+        """Returns all outputs of a job: files of each format, text, and JSON without times and paths."""
         found = []
         for ending in ("npy", "csv", "txt"):
             out = self.path("out." + ending)
@@ -89,7 +89,8 @@ class Blocks(BlocksCase):
         self.same_for_all_limits("predict", centroids, points, "--weights", self.weights())
 
     def test_models(self):
-        """The folder of a fit gives its metric and standardization. The points of the fit get their labels again."""
+        """The folder of a fit determines the metric and the standardization. A prediction for the points of the fit
+        must give their labels."""
         points = self.array("p.npy", "<i2", values=[value + 1 for value in self.values(self.n * self.d)])
         for options in [], ["--standardize"], ["--metric", "cosine"]:
             out = self.path("out" + "".join(options))
@@ -192,7 +193,7 @@ class FaultsInBlocks(BlocksCase):
         for name in ("out.npy", "out.csv"):
             self.refused_for_want_of_space(small, "predict", centroids, points, *self.limit, "-o", os.path.join(small, name))
         os.rmdir(small)
-        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))  # fails after some blocks
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))  # the job fails after some blocks
         for name in ("out.npy", "out.csv"):
             self.refused(1, "predict", centroids, points, *self.limit, "-o", self.path(name), preexec=limit, says=[name])
         self.assertEqual(sorted(os.listdir(self.folder)), ["c.csv", "p.npy"])

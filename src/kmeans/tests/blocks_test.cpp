@@ -1,4 +1,4 @@
-// Compares predictions in blocks with one call for all rows.
+// Compares predictions in blocks with a single call for all rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using tests::same_bits;
 struct Case {
   const char* name;
   std::int64_t n, d, k;
-  double offset, spread;  ///< the values are offset + spread^x * normal numbers, x from -1 to 1
+  double offset, spread;  ///< the values are offset + spread^x * normal random numbers, with x from -1 to 1
   bool weighted;
   KMeansMetric metric;
   bool standardized;
@@ -69,7 +69,7 @@ Data<T> data_of(const Case& one) {
     const double scale = std::pow(one.spread, 2 * static_cast<double>(random() % 1000) / 999 - 1);
     for (std::int64_t column = 0; column < one.d; ++column)
       data.points(row, column) = static_cast<T>(one.offset + scale * normal(random));
-    // Every third row and a long run of rows have the weight zero.
+    // Every third row and some consecutive rows have the weight zero.
     const bool none = row % 3 == 0 || (row > 100 && row < 240);
     if (one.weighted) data.weights.push_back(none ? T{0} : static_cast<T>(std::exp(3 * normal(random))));
   }
@@ -215,7 +215,7 @@ TYPED_TEST(Blocks, RefuseWeightsAsAWhole) {
 }
 
 TEST(BlocksOfDouble, RefuseAnInertiaBeyondTheRange) {
-  // Each block has a finite inertia, and their sum exceeds the range of double.
+  // Each block has a finite inertia, but the inertia of all blocks exceeds the range of double.
   Matrix<double> points(40, 1);
   for (std::int64_t row = 0; row < 40; ++row) points(row, 0) = row % 2 == 0 ? 0x1p500 : -0x1p500;
   Data<double> data{Matrix<double>::copy_of(points.view()), std::vector<double>(40, 0x1p21), Matrix<double>(1, 1), {}};

@@ -1,5 +1,5 @@
-// Tests that vectors of doubles find the same certain means as 128-bit integers, and that means relative to the middle
-// equal the means of a plain loop.
+// Tests that vectors of doubles compute the same certain means as 128-bit integers. Also tests that means relative to
+// the middle are equal to the means of a plain loop.
 #include "kmeans/means/certain_means.hpp"
 
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ class Columns {
     units_.push_back(grid.unit);
   }
 
-  /// Returns the number of columns with certain means. Fails if a mean that is reported as certain is not certain, or
-  /// is not correct.
+  /// Returns the number of columns whose means are certain. Fails if a mean is incorrect, or is reported as certain but
+  /// is not.
   std::int64_t check(bool exact) const {
     const auto columns = std::ssize(sums_);
     std::vector<T> means(sums_.size());
@@ -66,8 +66,8 @@ class Columns {
     return columns - left;
   }
 
-  /// Returns true if means_from_middle() accepts the sums. Fails if its result differs from the result of the functions
-  /// that it replaces.
+  /// Returns true if means_from_middle() supports the sums. Fails if its result differs from the result of the
+  /// functions that it replaces.
   bool check_from_middle() const {
     std::vector<double> middle;
     for (std::size_t column = 0; column < sums_.size(); ++column)
@@ -117,7 +117,7 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
   };
   std::int64_t certain = 0;
   std::int64_t all = 0;
-  std::int64_t decided = 0;  // number of means that would be certain if the grid lost nothing
+  std::int64_t decided = 0;  // number of means that would be certain if no point lost anything to the grid
   std::int64_t from_middle = 0;
   for (const std::int64_t target : cpu::compiled_targets()) {
     const cpu::ForcedTarget forced(target);
@@ -136,7 +136,7 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
         double exact = static_cast<double>(mean);
         if (between(0, 1) == 0) {
           const T above = std::nextafter(mean, std::numeric_limits<T>::infinity());
-          // For double, the midpoint itself is rounded to a double.
+          // For double, the midpoint cannot be represented and is rounded to a double.
           exact = 0.5 * (exact + static_cast<double>(above));
         }
         const std::int64_t off =
@@ -152,7 +152,7 @@ TYPED_TEST(CertainMeans, AreThoseOfIntegers) {
   const std::vector<std::int64_t> targets = cpu::compiled_targets();
   const bool has_vectors =
       std::ranges::any_of(targets, [](std::int64_t target) { return target == HWY_AVX3 || target == HWY_AVX2; });
-  EXPECT_EQ(has_vectors, certain > 0);  // without vectors, no mean is certain here, and integers compute all means
+  EXPECT_EQ(has_vectors, certain > 0);  // without vectors, no mean is certain, and all means are computed with integers
   EXPECT_EQ(has_vectors, certain < decided);
   EXPECT_EQ(has_vectors, from_middle > 0);
   EXPECT_LT(decided, all);

@@ -1,4 +1,5 @@
-"""Tests of fits that end early and resume, as a user or a batch system sees them. tests/cli/run.py runs this."""
+"""Tests of fits that end early and resume. The tests use the command line, like a user or a batch system.
+tests/cli/run.py runs this."""
 
 import json
 import os
@@ -11,7 +12,7 @@ import zipfile
 
 from kit import GRADUS, Case, InterruptCase, content
 
-# Fields of the summary that may differ between an uninterrupted and a resumed fit: times, machine and variant.
+# Fields of the summary that may differ between an uninterrupted fit and a resumed fit: times, machine and variant.
 FREE = {"seconds", "command", "variant", "device", "threads", "rechecked", "memory_bytes", "resumed"}
 
 
@@ -71,7 +72,7 @@ class KillCase(FitCase):
             if is_there:  # the file exists even after a kill if the job had already finished its work
                 self.assertEqual(self.results(out), expected, f"seed {seed}, after {killed} kills")
             shutil.rmtree(out, ignore_errors=True)  # a killed job leaves an empty folder behind
-            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM may precede the handler
+            if job.returncode in (-signal.SIGKILL, -signal.SIGTERM, 130):  # SIGTERM may arrive before the job has installed its handler
                 killed += 1
                 continue
             self.assertEqual((job.returncode, is_there), (0, True), stderr)
@@ -111,7 +112,7 @@ class Signals(FitCase):
         with zipfile.ZipFile(self.checkpoint) as archive:
             self.assertIsNone(archive.testzip())
             self.assertTrue({"job.npy", "progress.npy", "centroids.npy", "before.npy"} <= set(archive.namelist()))
-        # The array `centroids` of the checkpoint can be used like any table of centroids.
+        # The array `centroids` of the checkpoint can serve as a table of centroids.
         self.succeed("predict", self.checkpoint + ":centroids", self.points_file, "-o", self.path("labels.npy"))
         self.assertIsNone(job.poll())
         job.kill()
@@ -128,7 +129,7 @@ class Signals(FitCase):
             self.assertIn(f"--resume continues it from '{self.checkpoint}'", stderr)
             self.assertIn("is resumed: after iteration ", self.resumed(100000))
             before = content(self.checkpoint)
-            self.assertIn("is resumed: after iteration ", self.resumed(90000))  # a resumed fit may have another iteration limit
+            self.assertIn("is resumed: after iteration ", self.resumed(90000))  # a resumed fit may have a different iteration limit
             self.refused(3, *self.command("--max-iterations", 100000, "--init", "random", "--checkpoint", self.checkpoint, "--resume", "--seed", 1),
                          says=[self.checkpoint, "seed=0 there, but seed=1 here"])
             self.assertEqual(content(self.checkpoint), before)
@@ -178,7 +179,7 @@ class Checkpoints(FitCase):
         result = self.succeed(*self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("out")))
         self.assertEqual(result.stderr.count("No space left on device"), 1, "said once")
         self.assertIn("No space left on device; the fit continues", result.stderr)
-        # The job must also succeed if its messages go to the same full disk.
+        # The job must succeed even if its messages are also written to the full disk.
         job = self.command("--checkpoint", self.path("full.npz"), "--checkpoint-every", 3, "-o", self.path("other"))
         with open("/dev/full", "w") as full:
             self.assertEqual(subprocess.run([GRADUS, *map(str, job)], stdout=subprocess.DEVNULL, stderr=full).returncode, 0)

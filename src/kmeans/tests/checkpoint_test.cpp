@@ -1,6 +1,5 @@
-// Tests that an interrupted fit gives the bits of an uninterrupted fit when it resumes under other conditions (another
-// variant, or another number of threads or ranks). A checkpoint that does not match the job is rejected and stays
-// unchanged.
+// Tests that a fit which is interrupted and resumed has the same bits as an uninterrupted fit, even if the variant or
+// the number of threads or ranks changes. A checkpoint that does not match the job must be rejected and stay unchanged.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,7 +42,7 @@ using tests::ThreadRanks;
 
 enum class Data {
   plain,      ///< several centres with many points between them, so that fits take many iterations
-  wild,       ///< magnitudes so different that the sums do not determine all means
+  wild,       ///< very different magnitudes, so that the sums do not determine all means
   duplicates  ///< few different rows, each repeated many times, with exact ties
 };
 
@@ -98,7 +97,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   job.options.init = init;
   job.options.tolerance = 0;
   accept_coinciding_points(job.options);
-  // The given centroids are far away from the points, so that some of them get no points.
+  // The given centroids are far away from the points, so some of them get no points.
   for (std::int64_t cluster = 0; cluster < k; ++cluster)
     for (std::int64_t dim = 0; dim < d; ++dim) job.given(cluster, dim) = static_cast<T>(1 + cluster * cluster * 9);
   return job;
@@ -107,7 +106,7 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
 // ---------------------------------------------------------------------------------------------------------------------
 // Runs
 
-/// The conditions of a run.
+/// The conditions under which a job runs.
 struct RunSettings {
   std::string variant;  ///< name of the variant; if empty, the library chooses the variant
   int threads = 1;
@@ -120,18 +119,18 @@ std::string name_of(const RunSettings& way) {
          std::to_string(way.ranks) + " ranks";
 }
 
-/// The notes of a run, and the numbers of its progress reports.
+/// The notes of a run, and how often it reported progress.
 struct RunLog {
   std::string notes;
   int iterations = 0;
   int choices = 0;  ///< number of progress reports of seeding
 };
 
-/// A function that is called on each rank after a progress report. Its argument is the number of iterations so far in
-/// all restarts, or the number of progress reports of seeding so far.
+/// A function that is called on each rank after a progress report. Its argument is the number of iterations in all
+/// restarts so far. During seeding, its argument is the number of progress reports so far.
 using AtIteration = std::function<void(int)>;
 
-/// Returns the combined result of all ranks.
+/// Runs a job under the given conditions. Returns the combined result of all ranks.
 template <class T>
 KMeansResult<T> run(const Job<T>& job, const RunSettings& way, const KMeansCheckpoint& checkpoint,
                     RunLog* log = nullptr, const AtIteration& at_iteration = {}, const std::stop_token& stop = {},
@@ -184,8 +183,7 @@ KMeansResult<T> run(const Job<T>& job, const RunSettings& way, const KMeansCheck
 }
 
 /// Returns "" if the results are equal, otherwise the name of the first difference. If `exact_history` is false,
-/// ignores the last bits of inertia and shift in the history, because the contract of GPU variants does not include
-/// these bits.
+/// ignores the last bits of inertia and shift in the history, which the contract of GPU variants does not include.
 template <class T>
 std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool exact_history = true) {
   if (!same_bits(a.centroids, b.centroids)) return "centroids";
@@ -207,8 +205,8 @@ std::string difference(const KMeansResult<T>& a, const KMeansResult<T>& b, bool 
   return "";
 }
 
-/// An exception that simulates a kill. A thread cannot be killed like a process, so the exception ends the thread's job
-/// at the point of the kill.
+/// An exception that simulates a kill. A thread cannot be killed like a process, so this exception ends the thread's
+/// job.
 struct Killed {};
 
 AtIteration kill_at(int last) {
@@ -221,7 +219,7 @@ bool runs_here(const Variant& variant) {
   return tests::runs_on_cpu(variant) || execution::why_no_gpu(execution::this_machine()).empty();
 }
 
-/// Returns one configuration for each production variant that supports the job on this machine.
+/// Returns settings for each production variant that supports the job on this machine.
 template <class T>
 std::vector<RunSettings> production_ways(const Job<T>& job, int threads) {
   const kmeans_detail::Shape shape{job.points.rows(), job.points.columns(), job.options.clusters,
@@ -275,7 +273,7 @@ class KMeansCheckpoints : public testing::Test {
       run<U>(job, from, each_iteration(), nullptr, kill_at(last));
       return "was not killed";
     } catch (const Killed&) {
-    } catch (const Error& error) {  // ranks that wait for a killed rank fail with an error
+    } catch (const Error& error) {  // if a rank waits for a killed rank, it fails with an error
       if (from.ranks < 2) return error.what();
     }
     if (last > 1 && !std::filesystem::exists(file())) return "no checkpoint";
@@ -283,14 +281,15 @@ class KMeansCheckpoints : public testing::Test {
     const KMeansResult<U> again = run<U>(job, to, to_resume(), &log);
     if (std::string what = difference(whole, again, !from.on_gpu && !to.on_gpu); !what.empty()) return what;
     if (again.resumed != (last > 1)) return "does not say whether it was resumed";
-    // The checkpoint holds the state of the previous iteration. (A fit writes no checkpoint after its last iteration.)
+    // The checkpoint holds the state after the previous iteration. (A fit writes no checkpoint after its last
+    // iteration.)
     if (log.iterations > all_iterations - last + 2) return "made " + std::to_string(log.iterations) + " iterations";
     return "";
   }
 
  private:
-  /// Returns a directory in memory if the system has one. On a disk, writing a checkpoint after each iteration would
-  /// take minutes.
+  /// Returns a directory in memory if the system has one. On a disk, it would take minutes to write a checkpoint after
+  /// each iteration.
   static std::filesystem::path place() {
     std::error_code unused;
     const std::filesystem::path memory = "/dev/shm";
@@ -358,6 +357,7 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
       {"cosine", [](Job<T>& job) { job.options.metric = KMeansMetric::cosine; }},
       {"weights", [](Job<T>& job) { job.weights = make_weights<T>(job.points.rows()); }},
       {"keep", [](Job<T>& job) { job.options.empty = KMeansEmptyCluster::keep; }},
+      {"init rows", [](Job<T>& job) { job.options.init_rows = 60; }},
       {"restarts", [](Job<T>& job) { job.options.restarts = 3; }},
       {"tolerance", [](Job<T>& job) { job.options.tolerance = 0.01; }},
       {"few changed", [](Job<T>& job) { job.options.changed_fraction = 0.05; }},
@@ -381,8 +381,8 @@ TYPED_TEST(KMeansCheckpoints, know_all_options) {
   EXPECT_GE(runs, 100);
 }
 
-// A finished job with several fits leaves a checkpoint. Resuming from it gives the best fit again, with labels and
-// counts.
+// A finished job with several fits leaves a checkpoint. A job that resumes from it returns the best fit again, with
+// labels and counts.
 TYPED_TEST(KMeansCheckpoints, go_on_from_the_end) {
   using T = TypeParam;
   for (const int restarts : {1, 4})
@@ -462,7 +462,7 @@ TYPED_TEST(KMeansCheckpoints, are_written_at_a_stop_request) {
                    InterruptedError);
       RunLog log;
       EXPECT_EQ(difference(whole, run<T>(job, {}, this->to_resume(), &log)), "");
-      // The ranks may notice the stop request in different iterations.
+      // The ranks may notice the stop request after different numbers of iterations.
       if (ranks == 0) EXPECT_TRUE(contains(log.notes, "after iteration " + std::to_string(last))) << log.notes;
       else EXPECT_TRUE(contains(log.notes, "after iteration")) << log.notes;
     }
@@ -486,7 +486,8 @@ TYPED_TEST(KMeansCheckpoints, go_on_from_the_last_iteration) {
   EXPECT_TRUE(contains(log.notes, "after iteration 5")) << log.notes;
 }
 
-// A fit may resume with another iteration limit, unless a fit of the same job has already ended with the old limit.
+// A fit may resume with a different iteration limit. This is not allowed if an earlier fit of the same job has ended
+// with the old limit.
 TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
   using T = TypeParam;
   const auto with_limit = [](int limit, int restarts = 1) {
@@ -511,7 +512,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_to_another_limit) {
     EXPECT_EQ(this->content(), before);
     return message;
   };
-  // The fit with the limit 9 has already ended.
+  // The fit with the limit 9 has already ended, so the limit cannot change.
   EXPECT_TRUE(contains(refused(with_limit(10)), "max_iterations=9 there, but max_iterations=10 here"));
   std::filesystem::remove(this->file());
   EXPECT_THROW(run<T>(with_limit(5), {}, this->each_iteration(), nullptr, kill_at(4)), Killed);
@@ -538,8 +539,9 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_of_first_centroids) {
   for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
     for (const SeedingFilter filter : {SeedingFilter::never, SeedingFilter::always, SeedingFilter::dense})
       for (const Data data : {Data::plain, Data::wild, Data::duplicates})
-        for (const bool weighted : {false, true}) {
+        for (const auto& [weighted, init_rows] : {std::pair{false, 0}, {true, 0}, {false, 400}, {true, 400}}) {
           Job<T> job = make_job<T>(600, 6, 24, data, init);
+          job.options.init_rows = init_rows;
           if (weighted) job.weights = make_weights<T>(600);
           const kmeans_detail::HostPoints<T> points(job.points.view(), job.memory(0, 600).weights, 2);
           const auto choose = [&](const kmeans_detail::SeedingSoFar& so_far) {
@@ -555,7 +557,7 @@ TYPED_TEST(KMeansCheckpoints, go_on_with_the_choice_of_first_centroids) {
             const auto again = choose({&state, &rest});
             EXPECT_EQ(again.rows, whole.rows) << state.rounds.size() << " rounds, " << state.chosen.size() << " rows";
             ASSERT_LT(rest.states.size(), steps.states.size());
-            // The resumed choice of first centroids starts at its recorded state. From there on, it records the same
+            // The resumed choice of first centroids starts from a recorded state. After that, it must record the same
             // states as the uninterrupted choice.
             const std::size_t done = steps.states.size() - rest.states.size();
             for (std::size_t step = 0; step < rest.states.size(); ++step) {
@@ -735,7 +737,7 @@ TYPED_TEST(KMeansCheckpoints, are_refused_where_they_make_no_sense) {
   }
   EXPECT_GE(others, 5);
   EXPECT_FALSE(std::filesystem::exists(this->file()));
-  // If ranks have different checkpoint options, the call throws an error.
+  // If the checkpoint options of the ranks differ, the call throws an error.
   for (const bool all_write : {false, true}) {
     ThreadRanks ranks(2);
     const auto thrown = ranks.run([&](Communicator& communicator) {

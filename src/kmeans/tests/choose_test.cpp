@@ -26,7 +26,7 @@ class Choose : public testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Choose, Elements);
 
-/// Returns points in four groups. An additional column holds large values that do not depend on the group.
+/// Returns points in four groups. An additional column has large values that do not depend on the group.
 template <class T>
 Matrix<T> four_groups(std::int64_t n) {
   std::mt19937 random(8);

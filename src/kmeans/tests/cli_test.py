@@ -1,4 +1,4 @@
-"""Tests the k-means commands as a user runs them. tests/cli/run.py runs this."""
+"""Tests the k-means commands. tests/cli/run.py runs this."""
 
 import fcntl
 import json
@@ -22,7 +22,7 @@ from kit import (DATA, GRADUS, Case, CompletionCase, InterruptCase, TerminalCase
                  write_npy)
 
 
-# The jobs below are for tests/cli/cli_test.py: see tests/cli/run.py.
+# tests/cli/cli_test.py runs the jobs below: see tests/cli/run.py.
 def json_jobs(case):
     points, centroids = case.points(), case.file("c.csv", "0,0,0\n1,1,1\n")
     return {
@@ -86,7 +86,7 @@ class KMeans(Case):
             self.assertEqual(labels[point], distances.index(min(distances)))
             inertia += min(distances)
         self.assertLess(abs(inertia - summary["inertia"]), 1e-6 * inertia)
-        # The table has a line per cluster, with the size of the cluster in the second column.
+        # The table has a line per cluster. The second column is the size of the cluster.
         lines = result.stdout.splitlines()
         self.assertEqual(lines[0].split()[:3], ["cluster", "size", "share"])
         self.assertEqual([int(line.split()[1]) for line in lines[1:6]], summary["counts"])
@@ -236,7 +236,7 @@ class KMeans(Case):
                 continue
             result = gradus("kmeans", points, "-k", 3, "--variant", row["name"].replace("_", "-"), "--json")
             if result.returncode == 4:
-                self.assertIn("cannot run here", result.stderr)  # the variant is for other shapes
+                self.assertIn("cannot run here", result.stderr)  # the variant does not support this shape
             else:
                 self.assertEqual(json.loads(result.stdout)["variant"], row["name"])
 
@@ -348,7 +348,8 @@ class Usage(Case):
         points = self.path("p.npy")
         self.succeed("generate", "uniform", "-n", 100000, "-o", points)
         job = ("kmeans", points, "-k", 2, "--init", "first", "--max-iterations", 1, "--threads", 1)
-        needed = json.loads(self.succeed(*job, "--json").stdout)["memory_bytes"]
+        # The smallest limit is the memory of simd_small_dim, which replaces simd_grid if memory does not suffice.
+        needed = json.loads(self.succeed(*job, "--variant", "simd_small_dim", "--json").stdout)["memory_bytes"]
         self.assertTrue(2**18 < needed < 2**20, needed)
         for limit, amount in [("0.25M", "262144 bytes (256 KiB)"), ("262144", "262144 bytes (256 KiB)"),
                               (".25MiB", "262144 bytes (256 KiB)"), ("256k", "262144 bytes (256 KiB)"),
@@ -361,7 +362,8 @@ class Usage(Case):
             self.succeed(*job, "--memory-limit", limit)
         for limit in ("0", "1.5", "0.1", "-1M", "1.5X", "1,5M", "M", "", "1e3M", "inf", "nanM", "1.5MB ", "99999999T", "0x10"):
             self.refused(2, *job, "--memory-limit", limit, says=["--memory-limit", "1.5G"])
-        # The limit also applies to jobs that label points. They need little, because they read the points in blocks.
+        # The memory limit also applies to jobs that only label points. They read the points in blocks and therefore
+        # need little memory.
         centroids = self.file("c.csv", "0,0\n1,1\n")
         self.refused(1, "predict", centroids, points, "--memory-limit", "1K", says=["the memory limit allows only 1024 bytes (1 KiB)"])
         self.succeed("predict", centroids, points, "--memory-limit", "100K", "--threads", 1, "-o", self.path("l.npy"))
@@ -377,7 +379,7 @@ class Usage(Case):
 
 
 class BadInput(Case):
-    """Each invalid input must give a clear message and the correct exit status, and no output."""
+    """Checks that a command with invalid input ends with a clear message, the correct exit status, and no output."""
 
     def refuse(self, status, *arguments, says=(), **options):
         out = self.path("parent/out")
@@ -536,7 +538,7 @@ class Output(Case):
         self.refused(2, "kmeans", table, "-k", 1, "-o", "-", says=["--output: '-' is not a folder"])
 
     def test_limit_on_the_size_of_files(self):
-        def limit():  # the limit allows the files that an OpenMP runtime shares between its libraries
+        def limit():  # the limit still allows the files with which an OpenMP runtime shares data between its libraries
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
         points = self.points(n=300000, d=1)
@@ -551,11 +553,12 @@ class Output(Case):
         self.assertIn("labels.npy", said)
 
     def test_more_than_the_disk_holds(self):
-        """A result that does not fit on the disk is refused before anything is written. The message has both sizes."""
+        """If a result does not fit on the disk, the command refuses it before it writes anything. The message states
+        both sizes."""
         points = self.points(n=20000, d=1)
         small = self.path("small")
         os.mkdir(small)
-        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the points are also the centroids
+        for job in [["predict", points, points, "-o", os.path.join(small, "out.npy")],  # the same file serves as points and as centroids
                     ["transform", points, points, "-o", os.path.join(small, "out.npy")],
                     ["transform", points, points, "-o", os.path.join(small, "out.csv")]]:
             self.refused_for_want_of_space(small, *job)
@@ -611,7 +614,7 @@ class Output(Case):
         shutil.copy(os.path.join(other, "centroids.npy"), centroids)
         for reader in readers:
             self.refused(3, *reader, says=["centroids.npy", "summary.json", "written in part"])
-        # If the folder has no summary of k-means, nothing is checked.
+        # If the summary in the folder is not from k-means, nothing is checked.
         summary = os.path.join(out, "summary.json")
         for text in ["no JSON", "[]", "{}", '{"problem": "other", "files": {"centroids.npy": {}}}', '{"problem": 3}',
                      '{"problem": "kmeans", "files": 3}', None]:
@@ -682,7 +685,7 @@ class Interrupt(InterruptCase):
         centroids = self.path("c.npy")
         self.succeed("generate", "uniform", "-n", 200, "-d", 2, "-o", centroids)
 
-        def has_written(job):  # the file under construction may have no name, so this searches the job's descriptors
+        def has_written(job):  # the file that the job writes may have no name yet, so this searches the job's descriptors
             files = f"/proc/{job.pid}/fd"
             for number in os.listdir(files):
                 try:
@@ -690,7 +693,7 @@ class Interrupt(InterruptCase):
                     if (target.startswith(self.folder) and target != points and target != centroids
                             and os.stat(f"{files}/{number}").st_size > 1000000):
                         return True
-                except OSError:  # the job has closed the descriptor
+                except OSError:  # the job closed the descriptor in the meantime
                     pass
             return False
 
@@ -705,7 +708,7 @@ class Interrupt(InterruptCase):
         def pending(job):
             return struct.unpack("i", fcntl.ioctl(job.stdout, termios.FIONREAD, struct.pack("i", 0)))[0]
 
-        def waits(job):  # waits until the job is blocked, because the labels exceed the capacity of the pipe
+        def waits(job):  # waits until the job is blocked, because its labels exceed the capacity of the pipe
             self.wait_until(job, lambda: pending(job) >= 4096)
             time.sleep(0.5)
         centroids = self.file("c.csv", "1,2\n3,4\n")
@@ -728,7 +731,7 @@ class Interrupt(InterruptCase):
 
 
 class Headers(Case):
-    """If the first line of a table may be a header, the program reports what it assumed, or asks the user."""
+    """If the first line of a table may be a header, the program reports its assumption or asks the user."""
 
     def rows(self, text, *options):
         result = self.succeed("predict", self.centroids, self.file("p.csv", text), *options)
@@ -807,7 +810,7 @@ class Bench(Case):
 
 
 class GpuScaling(Case):
-    """Runs bench/scaling/gpus.py with a program in which the CPU stands for two GPUs."""
+    """Runs bench/scaling/gpus.py with a program that uses the CPU in place of two GPUs."""
 
     def scaling(self, *more, broken="none"):
         program = self.file("gradus", f"""#!{sys.executable}
@@ -904,13 +907,13 @@ class Predict(Case):
         self.assertFalse(os.path.exists(out))
 
     def test_ending_of_the_output(self):
-        missing = self.path("missing.npy")  # the file name's ending is refused before any file is read
+        missing = self.path("missing.npy")  # the ending of the output's name is refused before any file is read
         for command in ("predict", "transform"):
             self.refused(2, command, missing, missing, "-o", self.path("l.json"), says=["--output", ".npy, .csv or .txt"])
 
 
 class Tables(Case):
-    """Tests tables that have names and text next to the numbers."""
+    """Tests tables in which names and text stand next to numbers."""
 
     FLOWERS = ("id,length,width,species\n" + "".join(
         "f%d,%s,%s,%s\n" % (row, length, width, species) for row, (length, width, species) in enumerate([
@@ -1000,8 +1003,8 @@ class Tables(Case):
         self.assertEqual(content(os.path.join(out, "labels.csv"), "r"), "name,label\nA,0\nD,0\n")
         self.assertEqual(self.succeed("predict", out, table, *left).stdout, "name,label\nA,0\nD,0\n")
         self.assertEqual(json.loads(self.succeed("predict", out, table, *left, "--json").stdout)["inertia"], summary["inertia"])
-        # Without row names, labels are numbered like the rows of the file, and a file of weights has a weight for every
-        # row.
+        # If rows have no names, labels are numbered like the rows of the file. A file of weights must have one weight
+        # for each row of the file.
         plain = self.file("p.csv", "x\n1\n\"\"\n5\n")
         more = self.file("q.csv", "x\n7\nNA\n9\n")
         weights = self.file("w.csv", "1\n8\n3\n1\n8\n1\n")
@@ -1080,14 +1083,14 @@ class Tables(Case):
         self.assertEqual(lines[0], "length,width")
         values = [float(field) for line in lines[1:] for field in line.split(",")]
         self.assertEqual(values, read_npy(os.path.join(out, "centroids.npy"))[2])
-        # Without row names, labels are numbered from 0. Text with separators is quoted.
+        # If rows have no names, labels are numbered from 0. Text that contains separators is quoted.
         out = self.path("plain")
         self.succeed("kmeans", self.flowers(), "-k", 2, "--columns", "2,3", "-o", out)
         self.assertEqual(content(os.path.join(out, "labels.csv"), "r").splitlines()[:2], ["row,label", "0,%d" % labels[0]])
         out = self.path("species")
         self.succeed("kmeans", self.flowers(), "-k", 2, "--columns", "2,3", "--id-column", "species", "-o", out)
         self.assertRegex(content(os.path.join(out, "labels.csv"), "r"), '\n"virginica, or so",[01]\n$')
-        # A result that replaces another one removes the older result's tables.
+        # A result that replaces an older result removes the tables of the older one.
         self.succeed("kmeans", self.points(), "-k", 2, "-o", out)
         self.assertEqual(sorted(os.listdir(out)), ["centroids.npy", "labels.npy", "summary.json"])
 
@@ -1132,7 +1135,7 @@ class Tables(Case):
             self.assertEqual(len(seen), 1, dtype)
             by = self.summary(out)["standardize"]
             values = read_npy(points)[2]
-            for column in range(5):  # applies the formulas of gradus/kmeans_standardization.hpp in exact fractions
+            for column in range(5):  # computes the formulas of gradus/kmeans_standardization.hpp in exact fractions
                 own = values[column::5]
                 mean = float(sum(map(Fraction, own)) / 3000)
                 shift = float(sum(Fraction(value - mean) for value in own) / 3000)
@@ -1155,7 +1158,7 @@ class Tables(Case):
             nearest = [min((float(field), label) for label, field in enumerate(line.split(",")[1:]))[1] for line in lines[1:]]
             self.assertEqual(nearest, read_npy(os.path.join(out, "labels.npy"))[2])
         self.refused(2, "predict", out, self.flowers(), *options, "--metric", "cosine", says=["--metric has no effect", "folder"])
-        # A file that holds only centroids does not record how the columns were standardized.
+        # A file of centroids does not record how the columns were standardized.
         for name in ("centroids.npy", "centroids.csv"):
             self.refused(3, "predict", os.path.join(out, name), self.flowers(), *options, says=["standardized", "name the folder"])
 
@@ -1206,7 +1209,7 @@ class Tables(Case):
         ]:
             self.refused(3, "predict", out, self.file("more.csv", text), *options, says=["more.csv", "fit"] + says)
         self.assertEqual(len(self.succeed("predict", out, self.file("more.csv", "5.5,2.5\n")).stdout.splitlines()), 1)
-        # Columns are selected by name, in any order and among other columns.
+        # Columns are selected by name. Their order may differ, and there may be more columns.
         expected = self.succeed("transform", out, self.file("more.csv", "length,width\n2,1\n")).stdout
         for text, left_out in [("width,length\n1,2\n", ""), ("more,width,note,length\n1,1,a,2\n", "'more' and 'note' are left out")]:
             result = self.succeed("transform", out, self.file("more.csv", text))
@@ -1276,7 +1279,7 @@ class Tables(Case):
 
 
     def test_vectors(self):
-        """Every format of vectors gives the bytes that the same points give as .npy."""
+        """With every format of vectors, the results have the same bytes as with .npy."""
         shape, values = (300, 5), [row * row * 7 % 101 + column for row in range(300) for column in range(5)]
         for ending, dtype in kit.VECTORS.items():
             with self.subTest(ending=ending):
@@ -1314,8 +1317,8 @@ class Demo(Case):
         width, height, color, pixels = read_png(answer["picture"])
         self.assertEqual(color, 0)
         self.assertGreater(width, 2 * height)
-        self.assertLess(min(pixels), b"\x20")  # the darkest pixels are ink
-        self.assertEqual(max(pixels), b"\xff")  # the lightest pixel is paper
+        self.assertLess(min(pixels), b"\x20")  # the darkest pixels are pixels of the drawing
+        self.assertEqual(max(pixels), b"\xff")  # the lightest pixels are pixels of the background
 
 
 class Completion(CompletionCase):
@@ -1371,7 +1374,7 @@ class WhichK(Case):
             lines = file.read().splitlines()
         self.assertEqual(lines[0], "k,inertia,silhouette,calinski_harabasz,davies_bouldin,iterations,seconds")
         self.assertEqual([float(line.split(",")[2]) for line in lines[1:]], [fit["silhouette"] for fit in fits])
-        # The stored fit equals a separate fit with that k.
+        # The stored fit is equal to a separate fit with the same k.
         alone = json.loads(self.succeed("kmeans", points, "-k", best["k"], "--restarts", 5, "--json").stdout)
         self.assertEqual((alone["inertia"], alone["counts"]), (summary["inertia"], summary["counts"]))
         for criterion, k in takes.items():

@@ -48,7 +48,7 @@ def is_float(text):
 
 
 def read(path):
-    """Returns the data frame of a file. Uses the first separator that gives several columns, if there is one."""
+    """Returns the data frame of a file. Uses the first separator that yields several columns, if there is one."""
     for separator in ("\t", ";", ",", r"\s+"):
         header = pandas.read_csv(path, sep=separator, skipinitialspace=True, nrows=0).columns
         if len(header) > 1:
@@ -58,15 +58,14 @@ def read(path):
         # R writes no heading for the column of row names.
         is_named = frame.index.nlevels == 1 and not frame.index.equals(pandas.RangeIndex(len(frame)))
         return frame.reset_index(names="Unnamed: 0") if is_named else frame
-    # By default, pandas would use any first line as header.
+    # By default, pandas would use the first line as a header.
     frame = pandas.read_csv(path, sep=separator, skipinitialspace=True, header=None)
     frame.columns = [str(number) for number in range(1, frame.shape[1] + 1)]
     return frame
 
 
 class KnownByPandas(Input):
-    """A table as pandas reads it. The data frame of pandas shows which columns are numeric and which columns have
-    missing numbers."""
+    """A table as pandas reads it. The data frame shows which columns are numeric and which columns lack numbers."""
 
     def __init__(self, path):
         with warnings.catch_warnings():
@@ -92,15 +91,15 @@ class KnownByPandas(Input):
     def fits(self, advice, options):
         if advice.option == "--missing":
             return "--missing" not in options
-        if advice.option == "--id-column":  # the advice fits if the column numbers the rows
+        if advice.option == "--id-column":  # correct if the column numbers the rows
             return self.named(advice.value) == ["Unnamed: 0"]
         if advice.option == "--header":
             return advice.value == "yes"
         if advice.option != "--drop-columns":
             return False
         columns = self.named(advice.value) or list(self.numbers)
-        # The advice fits if each of these columns contains text, numbers the rows, or has no value in at least half of
-        # the rows.
+        # The advice is correct if each of these columns contains text, numbers the rows, or lacks a value in at least
+        # half of the rows.
         return all(name not in self.numbers or str(name).startswith("Unnamed") or self.frame[name].isna().mean() >= 0.5
                    for name in columns)
 

@@ -31,7 +31,7 @@ class Checker : public testing::Test {
     truth_ = oracle(problem_);
   }
 
-  // Returns what compare() says about the oracle's result after `change` has modified it.
+  // Returns the result of compare() for the oracle's result, after `change` has modified it.
   std::string verdict(core::Contract::Kind contract, const std::function<void(KMeansResult<T>&)>& change) {
     KMeansResult<T> result = oracle(problem_);
     change(result);
@@ -135,7 +135,7 @@ TEST(Verify, passes_what_is_right) {
   EXPECT_TRUE(report.right());
   ASSERT_EQ(report.rows.size(), 2 * variants().size());
   EXPECT_EQ(report.rows.front().variant, "sequential");
-  EXPECT_EQ(report.rows.front().cases, 2);  // leaves out the case in which ties decide
+  EXPECT_EQ(report.rows.front().cases, 2);  // the case in which ties decide is left out
   EXPECT_EQ(report.rows.front().cases_left_out, 1);
   EXPECT_EQ(report.rows.front().checks, 4);
 }

@@ -21,7 +21,7 @@ int main() {
       return 1;
     }
   }
-  const double inertia = 2 * (4.0 / 3);  // each of the two groups contributes 2/9 + 5/9 + 5/9
+  const double inertia = 2 * (4.0 / 3);  // in each of the two groups, the squared distances are 2/9, 5/9 and 5/9
   if (!(result.inertia > inertia - 1e-5 && result.inertia < inertia + 1e-5)) {
     std::fprintf(stderr, "the inertia is %.17g, not %.17g\n", result.inertia, inertia);
     return 1;
@@ -55,7 +55,7 @@ int main() {
     return 1;
   }
 
-  // Exceptions of the library can be caught by their type, even if the library is a shared library.
+  // A program can catch the library's exceptions by their type, even if the library is a shared library.
   options.clusters = 0;
   try {
     gradus::kmeans(points, options);

@@ -227,8 +227,8 @@ TYPED_TEST(Criteria, of_a_sample_are_those_of_its_points_alone) {
   EXPECT_NEAR(some.labelings[0].silhouette.value(), all.labelings[0].silhouette.value(), 0.03);
   EXPECT_NEAR(most.labelings[0].silhouette.value(), all.labelings[0].silhouette.value(), 1e-3);
   EXPECT_EQ(some.labelings[0].calinski_harabasz, all.labelings[0].calinski_harabasz);
-  // If a sample of two of the 5000 points has both points in one cluster, or each point alone in a cluster, there is no
-  // silhouette. With a sample of only two points, one of these two cases always occurs.
+  // A sample of two of the 5000 points has no silhouette: either both points are in one cluster, or each of them is
+  // alone in its cluster.
   bool missed = false;
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     missed |= !kmeans_criteria(points, view(labels), {.silhouette_points = 2, .seed = seed}).labelings[0].silhouette;

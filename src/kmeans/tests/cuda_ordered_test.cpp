@@ -1,5 +1,5 @@
-// Tests two parts of cuda_ordered. The bound over a box makes the result exact. The order of cells along a
-// space-filling curve makes the variant fast.
+// Tests two parts of cuda_ordered: the bound over a box, which makes the result exact, and the order of cells along a
+// space-filling curve, which makes the variant fast.
 #include "kmeans/persistent/ordered_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ void expect_ruled_out_is_farther() {
   for (int trial = 0; trial < 200000; ++trial) {
     const double width = std::ldexp(1.0, -(trial % 24));
     double middle[Columns];
-    double corner[Columns];  // a corner of the box; like the original points, it is not rounded to float
+    double corner[Columns];  // a corner of the box, not rounded to float, like the original points
     Box<Columns> box;
     for (int dim = 0; dim < Columns; ++dim) {
       middle[dim] = (1 - width) * uniform();
@@ -71,7 +71,7 @@ void expect_ruled_out_is_farther() {
       box.middle[dim] = 0.5f * low + 0.5f * high;
       box.half[dim] = std::nextafter(std::max(high - box.middle[dim], box.middle[dim] - low), 2.0f);
     }
-    // The two centroids are so close together that only a tight bound can decide between them.
+    // The two centroids are very close together. Therefore, only a tight bound can decide between them.
     const auto one = centroid_near<Columns>(uniform, middle, 4 * width);
     const auto other = centroid_near<Columns>(uniform, one.at, std::ldexp(1.0, -(trial % 29)));
     const bool out = least_gap(one.entry, other.entry, box) > 2 * filter_bound(Columns);
@@ -90,7 +90,7 @@ TEST(BoxBound, WhatIsRuledOutIsFarther) {
   expect_ruled_out_is_farther<4>();
 }
 
-/// Checks that cells at consecutive places of the curve are neighbours, for a coarse grid of `side`^Columns cells.
+/// Checks that cells at consecutive places of the curve are neighbours in a coarse grid of `side`^Columns cells.
 template <int Columns>
 void expect_neighbours_follow(int side_bits) {
   const int side = 1 << side_bits;

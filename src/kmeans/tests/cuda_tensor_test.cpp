@@ -1,5 +1,5 @@
-// Compares the error bound of cuda_tensor's filter with the rounding of tensor cores, which is emulated by double
-// arithmetic.
+// Compares the error bound of cuda_tensor's filter with the rounding errors of tensor cores, which are emulated in
+// double.
 #include "kmeans/assign/tensor_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -103,12 +103,13 @@ TEST(cuda_tensor_bound, holds_for_every_block_of_products) {
 }
 
 TEST(cuda_tensor_bound, every_part_of_it_is_needed) {
-  // The FP16 rounding error of one row may be parallel to the other row. This is the worst direction.
+  // The FP16 rounding error of one row may be parallel to the other row, which is the worst case.
   const TensorLengths coarse{1.0f, 0.01f};
   const TensorLengths fine{1.0f, 0.0f};
   EXPECT_GE(tensor_bound(coarse, fine, 16), 0.01f);
   EXPECT_GE(tensor_bound(fine, coarse, 16), 0.01f);
-  // For a point far from the middle, the canonical chain rounds relative to the original coordinates.
+  // If a point is far from the middle, the rounding errors of the canonical chain are relative to its original
+  // coordinates.
   EXPECT_GE(tensor_bound({1e6f, 0.0f}, {0.0f, 0.0f}, 16), 1e12f * 0x1p-50f);
   EXPECT_GT(tensor_bound({0.0f, 0.0f}, {0.0f, 0.0f}, 16), 0.0f);
 }

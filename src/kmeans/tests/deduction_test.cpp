@@ -1,5 +1,5 @@
-// Tests which types the k-means calls accept as matrices and vectors, and which they reject. Concepts check calls that
-// must not compile.
+// Tests which types the k-means calls accept as matrices and vectors, and which they reject. Calls that must not
+// compile are checked by concepts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ static_assert(Predicts<Matrix<float>, MatrixView<const float>> && Predicts<float
 static_assert(!Predicts<Matrix<double>, Matrix<float>> && !Predicts<Matrix<float>, Matrix<double>>);
 static_assert(PredictsByModel<float, MatrixView<const float>> && PredictsByModel<double, Matrix<double>>);
 static_assert(!PredictsByModel<double, Matrix<float>>);
-// A temporary fit is rejected, because the fit must live longer than the model that refers to it.
+// A temporary fit is rejected, because the model refers to the fit, which must live longer.
 static_assert(IsModelled<const KMeansResult<float>&> && !IsModelled<KMeansResult<float>>);
 static_assert(Transforms<Matrix<float>, Matrix<float>, MatrixView<float>>);
 static_assert(Transforms<Matrix<float>, Matrix<float>, Matrix<float>&>);

@@ -377,7 +377,8 @@ TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-15);
 }
 
-// If the variant's inertia is exact, the weighted inertia has the same bits.
+// The inertia of a prediction must take the weights into account. If the variant's inertia is exact, prediction and fit
+// must give the same bits.
 TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
   const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
   std::vector<double> weights;
@@ -767,7 +768,7 @@ TEST_P(Frame, first_centroids_are_rows_and_begin_the_fit) {
 
 TEST_P(Frame, pinning_ends_with_the_job) {
   const auto affinities = [] {
-    std::map<std::string, int> processors;  // for each kernel thread id: the number of its CPU
+    std::map<std::string, int> processors;  // for each thread id of the kernel: the number of the thread's CPU
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
       cpu_set_t set;
       if (sched_getaffinity(std::stoi(entry.path().filename()), sizeof set, &set) == 0)
@@ -1229,6 +1230,9 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // the points take 1 TB
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // the call then fails and states both sizes
+  // The points take 122 GB. Only cuda_tensor can leave them in host memory.
+  EXPECT_FALSE(name({1'900'000'000, 8, 64, 8, false}).starts_with("cuda"));
+  EXPECT_EQ(name({1'900'000'000, 8, 64, 8, false}, Device::gpu), "cuda_tensor");
 
   // In each of these two pairs, the tile counters fit in 32 bits for the first shape, and would overflow for the second
   // shape. Memory would suffice for both shapes.

@@ -257,8 +257,8 @@ KMeansInitialCentroids<T> seeding_on_processor(const Job<T>& job) {
   return kmeans_initial_centroids(job.points, job.options, job.memory(0, job.points.rows()), on_processor());
 }
 
-// Every method chooses the rows of one process. The sizes include fewer rows on a rank than clusters, short and long
-// rows, rows that do not fill units of 16 bytes, and more rows than one sum of a group covers.
+// With every method, the ranks must choose the same rows as one process. The sizes include fewer rows on a rank than
+// clusters, short and long rows, rows that do not fill units of 16 bytes, and more rows than one sum of a group covers.
 TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
   using T = TypeParam;
   const Size sizes[] = {{7, 1, 5},    {300, 3, 250}, {2000, 16, 120}, {700, 130, 30},  {300, 700, 9},
@@ -313,7 +313,7 @@ TYPED_TEST(KMeansGpuRanks, choose_among_rows_of_different_magnitude) {
 }
 
 // All rows of the last rank equal the first chosen row, so this rank has no 8-bit copy. The ranks then take each step
-// of k-means++ by calls of the CPU, and only the first rank uses its copy.
+// of k-means++ with separate calls from the CPU, and only the first rank uses its copy.
 TYPED_TEST(KMeansGpuRanks, choose_with_a_rank_of_equal_rows) {
   using T = TypeParam;
   for (const std::int64_t n : {400, 6000, 40000})

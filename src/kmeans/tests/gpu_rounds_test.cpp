@@ -105,8 +105,8 @@ class Rounds : public tests::OnGpu {
   }
 };
 
-// In the second iteration, more than half a million points move, but less than half of all points. This tests both ways
-// to order entries: the first iteration orders all points, and the second iteration orders only the moved points.
+// In the second iteration, more than half a million points move, but fewer than half of all points. This tests both
+// ways to order entries: the first iteration orders all points, and the second iteration orders only the moved points.
 TEST_F(Rounds, many_points_move) {
   CaseData data = spread(3000000, 1, 2);
   data.points(0, 0) = 0;

@@ -1,5 +1,6 @@
-// Tests calls on several GPUs of this process (Execution::gpus). They must give the same bits as the CPU. A machine
-// with one GPU plays several of them. On a machine without a GPU, the tests are skipped with a message.
+// Tests calls on several GPUs of this process (Execution::gpus). They must give the same bits as the CPU. If the
+// machine has only one GPU, the tests list this GPU several times. On a machine without a GPU, the tests are skipped
+// with a message.
 #include <gtest/gtest.h>
 
 #include <set>

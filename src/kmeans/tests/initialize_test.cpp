@@ -349,6 +349,82 @@ TYPED_TEST(Initialize, ParallelIsThePlainAlgorithm) {
   }
 }
 
+/// Draws `count` of n rows by Floyd's algorithm in plain code, in ascending order.
+std::vector<std::int64_t> plain_draw(std::int64_t n, std::int64_t count, const core::Philox& random) {
+  std::set<std::int64_t> rows;
+  for (std::int64_t step = 0; step < count; ++step) {
+    const std::int64_t last = n - count + step;
+    const auto row =
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(last) + 1));
+    rows.insert(rows.contains(row) ? last : row);
+  }
+  return {rows.begin(), rows.end()};
+}
+
+// The choice among some rows is the choice of the plain algorithm on these rows, which have their weights or weight 1.
+TYPED_TEST(Initialize, ChoosesAmongSomeRows) {
+  using T = TypeParam;
+  constexpr std::int64_t n = 2500;
+  constexpr std::int64_t some = 300;
+  constexpr std::int64_t k = 20;
+  for (const bool weighted : {false, true})
+    for (const int restart : {0, 1}) {
+      const Data<T> data = blobs<T>(n, 6, 30, 20, weighted);
+      const std::vector<std::int64_t> rows = plain_draw(n, some, core::Philox(9, ~static_cast<std::uint64_t>(restart)));
+      ASSERT_EQ(std::ssize(rows), some);
+      Data<T> drawn{Matrix<T>(some, 6), {}};
+      for (std::int64_t row = 0; row < some; ++row) {
+        const std::int64_t from = rows[static_cast<std::size_t>(row)];
+        std::copy_n(data.view().row(from), 6, drawn.points.row(row));
+        drawn.weights.push_back(weighted ? data.weights[static_cast<std::size_t>(from)] : T{1});
+      }
+      KMeansOptions options{.clusters = k, .seed = 9};
+      for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+        const core::Philox random(9, static_cast<std::uint64_t>(restart));
+        std::vector<std::int64_t> truth = init == KMeansInit::kmeans_plus_plus ? Plain<T>(drawn, random).plus_plus(k)
+                                                                               : Plain<T>(drawn, random).parallel(k);
+        for (std::int64_t& row : truth) row = rows[static_cast<std::size_t>(row)];
+        options.init = init;
+        options.init_rows = some;
+        const VectorView<const T> weights{data.weights.data(), static_cast<std::int64_t>(data.weights.size())};
+        for (const int threads : {1, 3}) {
+          const HostPoints<T> points(data.view(), weights, threads);
+          EXPECT_EQ(initialize(points, options, {}, Execution{}, restart).rows, truth)
+              << "init " << static_cast<int>(init) << ", weighted " << weighted << ", restart " << restart;
+        }
+        options.init_rows = n;
+        const HostPoints<T> points(data.view(), weights);
+        const auto of_more = initialize(points, options, {}, Execution{}, restart).rows;
+        options.init_rows = 0;
+        EXPECT_EQ(of_more, initialize(points, options, {}, Execution{}, restart).rows) << "all rows";
+      }
+      options.init = KMeansInit::random;  // with as many rows as clusters, all are chosen
+      options.clusters = options.init_rows = 7;
+      const HostPoints<T> points(data.view(), {});
+      std::vector<std::int64_t> all = initialize(points, options, {}, Execution{}, restart).rows;
+      std::ranges::sort(all);
+      EXPECT_EQ(all, plain_draw(n, 7, core::Philox(9, ~static_cast<std::uint64_t>(restart))));
+    }
+}
+
+TEST(InitializeSome, RefusesTooFewRows) {
+  Matrix<double> points(1000, 2);
+  std::fill_n(points.data(), 2000, 0.0);
+  points(500, 0) = 1;  // one row differs from the others
+  KMeansOptions options{.clusters = 2, .init_rows = 1};
+  EXPECT_THROW(kmeans(points.view(), options), UsageError);
+  options.init_rows = 2;
+  try {
+    kmeans(points.view(), options);
+    ADD_FAILURE() << "the drawn rows differ";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.fields().argument, "init_rows");
+    EXPECT_EQ(error.code(), error_code::too_few_points);
+  }
+  options.init_rows = 1000;
+  EXPECT_EQ(kmeans(points.view(), options).counts, (std::vector<std::int64_t>{999, 1}));
+}
+
 TYPED_TEST(Initialize, EveryBlobIsHit) {
   using T = TypeParam;
   for (const double offset : {0.0, sizeof(T) == 4 ? 1e5 : 1e8})

@@ -1,5 +1,5 @@
-"""Tests that take minutes, or that measure memory, which sanitizers change: fits that are killed three hundred times,
-and the peak memory of jobs on a large file. tests/cli/run.py runs this."""
+"""Tests that take minutes, or that measure memory (sanitizers would change the results): fits that are killed three
+hundred times, and the peak memory of jobs on a large file. tests/cli/run.py runs this."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ class ManyKills(KillCase):
 
 
 class MemoryOfBlocks(BlocksCase):
-    """The peak memory of a job on a file of 400 MiB, which would take 1200 MiB as a whole."""
+    """The peak memory of a job on a file of 400 MiB. Reading the whole file at once would take 1200 MiB."""
 
     n, d = 25 << 17, 64
     mebibyte = 1 << 20

@@ -42,6 +42,7 @@ inline constexpr Change changes_of_options[] = {
        options.metric = KMeansMetric::cosine;
      }},
     {"keep", [](KMeansOptions& options) { options.empty = KMeansEmptyCluster::keep; }},
+    {"init rows", [](KMeansOptions& options) { options.init_rows = 90; }},
     {"restarts", [](KMeansOptions& options) { options.restarts = 3; }},
     {"no tolerance", [](KMeansOptions& options) { options.tolerance = 0; }},
     {"great tolerance", [](KMeansOptions& options) { options.tolerance = 0.05; }},

@@ -26,9 +26,9 @@ class Repeated(Case):
         summary = json.loads(found.pop("summary.json"))
         for fit in [*summary["history"], *summary.get("choice", {}).get("fits", [])]:
             del fit["seconds"]
-        for name in ("seconds", "command", "directory", "input", "files"):  # choice.csv also contains seconds
+        for name in ("seconds", "command", "directory", "input", "files"):
             summary.pop(name)
-        found.pop("choice.csv", None)
+        found.pop("choice.csv", None)  # contains seconds
         return found, summary
 
     def summary(self, *words):

@@ -1,4 +1,5 @@
-"""Tests tables such as users have. A user who follows every message literally must get the correct points in the end."""
+"""Tests tables of the kinds that users have. A user who follows every message literally must get the correct points in
+the end."""
 
 import csv
 import fractions
@@ -18,7 +19,7 @@ MISSING = ["", "NA", "nan", "N/A"]
 
 class Column:
     def __init__(self, role, values, name=None):
-        self.role = role  # "coordinate", or one of "text", "index" and "empty" for columns that are no coordinates
+        self.role = role  # "coordinate", or one of "text", "index" and "empty" for columns that are not coordinates
         self.values = values  # for a coordinate, fractions, or None where a value is missing; otherwise texts
         self.name = name
 

@@ -127,8 +127,8 @@ void run_in_world(const Run& run, const Shape& shape, const Variant* successor, 
           .execution = &run.execution,
           .phases = &run.phases,
           .threads = run.threads};
-  // Cycle detection needs the first generation until the end of the run. If the run is in place, the first generation
-  // is copied.
+  // After a search for cycles, the run may start again at the first generation. A run in place overwrites the first
+  // generation, so the cells are copied before the run.
   LifeGrid first;
   if (run.options.until_stable && run.memory.cells.words == run.cells.words && run.cells.words != nullptr) {
     first = LifeGrid(run.cells.height, run.cells.width, LifeGrid::Uninitialised{});

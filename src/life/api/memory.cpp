@@ -1,4 +1,4 @@
-// life_memory().
+// life_memory(): estimates the memory of life().
 #include "core/float_environment.hpp"
 #include "cpu/threads.hpp"
 #include "life/api/steps.hpp"

@@ -28,7 +28,7 @@ std::uint64_t cells_from(const LifeGridView& from, const std::uint64_t* row, std
   return word_at(word) >> shift | word_at(word + 1) << (64 - shift);
 }
 
-/// Spreads the bits of a word and its position over 64 bits (the finalizer of SplitMix64).
+/// Mixes a word so that each of its bits affects all 64 bits of the result (the finalizer of SplitMix64).
 constexpr std::uint64_t mixed(std::uint64_t bits) {
   bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9;
   bits = (bits ^ bits >> 27) * 0x94D049BB133111EB;

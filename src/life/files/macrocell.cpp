@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
+#include <cstring>
 #include <limits>
 
 #include "core/stop.hpp"
@@ -89,6 +91,7 @@ class MacrocellReader final : public LifeReader {
   /// Parses 8 x 8 cells such as "..*$.*$". The text omits dead cells at the end of a row or of the square.
   void take_leaf(std::string_view text, std::size_t column) {
     LifeTree::Node leaf{.level = leaf_level};
+    if (common_leaf(text, leaf.cells)) return add(leaf);
     int x = 0;
     int y = 0;
     for (std::size_t place = 0; place < text.size(); ++place) {
@@ -110,9 +113,61 @@ class MacrocellReader final : public LifeReader {
     add(leaf);
   }
 
+  /// Parses a leaf of up to eight rows, each with its '$'. Returns false for any other text.
+  static bool common_leaf(std::string_view text, std::uint64_t& cells) {
+    constexpr std::size_t longest = 8 * 9;
+    std::array<char, longest + 8> rows;  // has room for a load of eight letters at the end of the text
+    if (text.size() > longest) return false;
+    std::memcpy(rows.data(), text.data(), text.size());
+    rows[text.size()] = '\0';
+    const char* at = rows.data();
+    const char* const end = at + text.size();
+    std::uint64_t leaf = 0;
+    for (int row = 0; at != end; ++row) {
+      constexpr std::uint64_t ones = 0x0101010101010101;
+      constexpr std::uint64_t difference = '.' ^ '*';  // a single bit
+      static_assert(difference == 4);
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, at, sizeof eight);
+      const std::uint64_t others = (eight | difference * ones) ^ ('.' | '*') * ones;
+      const int letters = others == 0 ? 8 : std::countr_zero(others) / 8;
+      if (row == 8 || at[letters] != '$') return false;
+      std::uint64_t live = (~eight & difference * ones) >> 2;
+      if (letters < 8) live &= (std::uint64_t{1} << (8 * letters)) - 1;
+      leaf |= (live * 0x0102040810204080 >> 56) << (8 * row);
+      at += letters + 1;
+    }
+    cells = leaf;
+    return true;
+  }
+
+  /// Parses a node whose numbers are separated by single blanks. Returns false for any other line, and for a node that
+  /// is not permitted.
+  bool common_node(std::string_view line, LifeTree::Node& node) const {
+    const char* at = line.data();
+    const char* const end = at + line.size();
+    std::uint64_t number = 0;
+    const auto take = [&] {
+      const char* const first = at;
+      at = digits_at(at, end, number);
+      constexpr std::ptrdiff_t safe_digits = 18;
+      return at != first && at - first <= safe_digits;
+    };
+    if (!take() || number <= leaf_level || number > most_level) return false;
+    node.level = static_cast<std::int32_t>(number);
+    for (std::uint32_t& quarter : node.quarters) {
+      if (at == end || *at++ != ' ' || !take() || number >= numbers_.size()) return false;
+      if (number != 0 && levels_[number] != node.level - 1) return false;
+      quarter = numbers_[number];
+    }
+    return at == end;
+  }
+
   /// Parses "LEVEL NW NE SW SE".
   void take_node(std::string_view line) {
     LifeTree::Node node;
+    if (common_node(line, node)) return add(node);
+    node = {};
     std::size_t at = 0;
     const std::string cut = line_is_open_ ? "; a part of the file may be missing" : "";
     const auto number = [&](std::string_view what, std::int64_t least, std::int64_t most) {
@@ -146,19 +201,26 @@ class MacrocellReader final : public LifeReader {
 
   LifeTree tree_;
   bool has_rule_ = false;
-  std::vector<std::uint32_t> numbers_{0};  ///< maps the file's node numbers to the tree's
+  std::vector<std::uint32_t> numbers_{0};  ///< maps node numbers of the file to node numbers of the tree
   std::vector<std::int8_t> levels_{0};
 };
 
-std::string leaf_text(std::uint64_t cells) {
-  std::string text;
-  for (int row = 0; row < 8 && cells >> (8 * row) != 0; ++row) {
-    const auto bits = static_cast<std::uint8_t>(cells >> (8 * row));
-    for (int column = 0; bits >> column != 0; ++column) text += (bits >> column & 1) != 0 ? '*' : '.';
-    text += '$';
+/// The letters of a row of a leaf and its '$', without dead cells at the end.
+struct LeafRow {
+  std::array<char, 9> text = {};
+  std::uint8_t length = 0;
+};
+
+constexpr auto leaf_rows = [] {
+  std::array<LeafRow, 256> rows{};
+  for (unsigned bits = 0; bits < rows.size(); ++bits) {
+    LeafRow& row = rows[bits];
+    for (unsigned column = 0; bits >> column != 0; ++column)
+      row.text[row.length++] = (bits >> column & 1) != 0 ? '*' : '.';
+    row.text[row.length++] = '$';
   }
-  return text + "\n";
-}
+  return rows;
+}();
 
 /// Writes the nodes of a tree, each one after its quarters. If equal squares share a node, the text depends only on the
 /// cells.
@@ -185,21 +247,32 @@ class MacrocellText {
   }
   void put(const LifeTree::Node& node) {
     look_.honour_stop();
-    std::string line;
+    std::array<std::uint32_t, 4> quarters{};
+    if (node.level > leaf_level)
+      std::ranges::transform(node.quarters, quarters.begin(), [&](auto quarter) { return number_of(quarter); });
+    std::array<char, 80> line;
+    char* at = line.data();
     if (node.level == leaf_level) {
-      line = leaf_text(node.cells);
+      for (std::uint64_t rest = node.cells; rest != 0; rest >>= 8) {
+        const LeafRow& row = leaf_rows[rest & 0xff];
+        std::memcpy(at, row.text.data(), row.text.size());
+        at += row.length;
+      }
     } else {
-      line = std::to_string(node.level);
-      for (const std::uint32_t quarter : node.quarters) line += ' ' + std::to_string(number_of(quarter));
-      line += '\n';
+      at = std::to_chars(at, line.data() + line.size(), node.level).ptr;
+      for (const std::uint32_t quarter : quarters) {
+        *at++ = ' ';
+        at = std::to_chars(at, line.data() + line.size(), quarter).ptr;
+      }
     }
-    output_.write(line);
+    *at++ = '\n';
+    output_.write({line.data(), static_cast<std::size_t>(at - line.data())});
     ++count_;
   }
 
   TextOutput& output_;
   const LifeTree& tree_;
-  std::vector<std::uint32_t> numbers_;  ///< the file's numbers of the nodes; 0: not written yet
+  std::vector<std::uint32_t> numbers_;  ///< numbers of the nodes in the file; 0: not written yet
   std::uint32_t count_ = 0;
   core::RarePoll look_;
 };

@@ -14,7 +14,6 @@ namespace gradus::files {
 
 namespace {
 
-constexpr std::string_view stopped = "stopped while writing a pattern";
 constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
 /// Limit for writing the cells of a tree one by one: 1.5 GiB of blocks.
 constexpr std::size_t most_blocks = std::size_t{1} << 26;
@@ -52,7 +51,7 @@ void TextOutput::write(std::string_view text) {
 }
 
 void TextOutput::flush(bool last) {
-  core::honour_stop(target_.stop, stopped);
+  core::honour_stop(target_.stop, "stopped while writing a pattern");
   if (!packing_) {
     if (file_) file_->write(text_);
     else *memory_ += text_;
@@ -135,38 +134,6 @@ void LifeRuns::find_box_of_grid() {
     bottom = y + 1;
   }
   if (bottom > 0) box_ = {pattern_.left + left, pattern_.top + top, right - left, bottom - top};
-}
-
-void LifeRuns::for_each(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& use) const {
-  if (!pattern_.tree) {
-    const LifeGridView& cells = pattern_.cells;
-    for (std::int64_t y = box_.top - pattern_.top; y < box_.top - pattern_.top + box_.height; ++y) {
-      core::honour_stop(target_.stop, stopped);
-      const std::uint64_t* const row = cells.row(y);
-      for (std::int64_t word = 0; word < cells.row_words(); ++word)
-        for (std::uint64_t rest = row[word]; rest != 0;) {
-          const int first = std::countr_zero(rest);
-          const int count = std::countr_one(rest >> first);
-          use(pattern_.left + word * 64 + first, pattern_.top + y, count);
-          rest = first + count == 64 ? 0 : rest >> (first + count) << (first + count);
-        }
-    }
-    return;
-  }
-  for (auto begin = blocks_.begin(); begin != blocks_.end();) {
-    core::honour_stop(target_.stop, stopped);
-    auto end = begin;
-    while (end != blocks_.end() && end->y == begin->y) ++end;
-    for (std::int64_t row = 0; row < 8; ++row)
-      for (auto block = begin; block != end; ++block)
-        for (auto rest = static_cast<unsigned>(block->cells >> (8 * row) & 0xff); rest != 0;) {
-          const int first = std::countr_zero(rest);
-          const int count = std::countr_one(rest >> first);
-          use(pattern_.left + block->x * 8 + first, pattern_.top + block->y * 8 + row, count);
-          rest = rest >> (first + count) << (first + count);
-        }
-    begin = end;
-  }
 }
 
 }  // namespace gradus::files

@@ -2,7 +2,8 @@
 // runs.
 #pragma once
 
-#include <functional>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/atomic_file.hpp"
+#include "core/stop.hpp"
 #include "gradus/life.hpp"
 #include "life/quadtree.hpp"
 
@@ -54,16 +56,56 @@ class LifeRuns {
   const life_detail::LifeBox& box() const { return box_; }
   /// Calls use(x, y, count) for all runs, row by row from the top, and from left to right within a row. Two runs may be
   /// adjacent. Throws InterruptedError after a stop request.
-  void for_each(const std::function<void(std::int64_t x, std::int64_t y, std::int64_t count)>& use) const;
+  template <class Use>
+  void for_each(const Use& use) const;
 
  private:
+  static constexpr std::string_view stopped = "stopped while writing a pattern";
+
   void find_box_of_grid();
+  template <class Use>
+  static void for_each_in_word(std::uint64_t cells, std::int64_t x, std::int64_t y, const Use& use);
 
   const LifePattern& pattern_;
   const LifeTarget& target_;
   life_detail::LifeBox box_;
   std::vector<life_detail::LifeBlock> blocks_;
 };
+
+/// Calls use(x, y, count) for the runs of up to 64 cells, of which the first is at (x, y).
+template <class Use>
+void LifeRuns::for_each_in_word(std::uint64_t cells, std::int64_t x, std::int64_t y, const Use& use) {
+  while (cells != 0) {
+    const int first = std::countr_zero(cells);
+    const int count = std::countr_one(cells >> first);
+    use(x + first, y, std::int64_t{count});
+    cells = first + count == 64 ? 0 : cells >> (first + count) << (first + count);
+  }
+}
+
+template <class Use>
+void LifeRuns::for_each(const Use& use) const {
+  if (!pattern_.tree) {
+    const LifeGridView& cells = pattern_.cells;
+    for (std::int64_t y = box_.top - pattern_.top; y < box_.top - pattern_.top + box_.height; ++y) {
+      core::honour_stop(target_.stop, stopped);
+      const std::uint64_t* const row = cells.row(y);
+      for (std::int64_t word = 0; word < cells.row_words(); ++word)
+        for_each_in_word(row[word], pattern_.left + word * 64, pattern_.top + y, use);
+    }
+    return;
+  }
+  for (auto begin = blocks_.begin(); begin != blocks_.end();) {
+    core::honour_stop(target_.stop, stopped);
+    auto end = begin;
+    while (end != blocks_.end() && end->y == begin->y) ++end;
+    for (std::int64_t row = 0; row < 8; ++row)
+      for (auto block = begin; block != end; ++block)
+        for_each_in_word(block->cells >> (8 * row) & 0xff, pattern_.left + block->x * 8,
+                         pattern_.top + block->y * 8 + row, use);
+    begin = end;
+  }
+}
 
 /// Returns "B3/S23", followed by the topology if there is one.
 std::string rule_text(const LifePattern& pattern);

@@ -86,6 +86,7 @@ const LifeFormat* format_of_lines(std::string_view text) {
 LifePattern read(TextInput& input, const LifeFormat& format, const LifeReadOptions& options) {
   if (!format.is_picture) refuse_foreign(input.beginning(), input.name(), Reader::pattern);
   const std::unique_ptr<LifeReader> reader = format.reader(input.name(), options);
+  if (const std::optional<std::uint64_t> bytes = input.bytes_left()) reader->promise_bytes(*bytes);
   input.feed([&](std::string_view text, bool last) { return reader->take(text, last); });
   return reader->finish();
 }

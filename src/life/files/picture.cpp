@@ -1,6 +1,7 @@
 // Life patterns as pictures. PBM and PGM are read here, PNG and JPEG by the picture readers.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 
 #include "core/stop.hpp"
@@ -14,9 +15,30 @@ namespace gradus::files {
 
 namespace {
 
-bool is_space(char letter) {
-  return is_blank(letter) || letter == '\n' || letter == '\r' || letter == '\v' || letter == '\f';
-}
+/// The meaning of a character in a plain picture. The lowest bit is set for a live cell only.
+struct PlainLetter {
+  static constexpr std::uint8_t dead = 0;
+  static constexpr std::uint8_t live = 1;
+  static constexpr std::uint8_t space = 2;
+  static constexpr std::uint8_t other = 4;
+
+  static std::uint8_t meaning(char letter) {
+    static constexpr auto meanings = [] {
+      std::array<std::uint8_t, 256> all{};
+      all.fill(other);
+      for (const char blank : std::string_view(" \t\n\r\v\f")) all[static_cast<unsigned char>(blank)] = space;
+      all['0'] = dead;
+      all['1'] = live;
+      return all;
+    }();
+    return meanings[static_cast<unsigned char>(letter)];
+  }
+};
+
+bool is_space(char letter) { return PlainLetter::meaning(letter) == PlainLetter::space; }
+
+/// Packs the lowest bits of eight bytes. Bit i of the result comes from byte i. All other bits must be 0.
+constexpr std::uint64_t packed_bits(std::uint64_t eight_bytes) { return eight_bytes * 0x0102040810204080 >> 56; }
 
 /// Reverses the bits of each byte. The first cell is bit 0 in a grid's words, but the highest bit in PBM's bytes.
 constexpr std::uint64_t with_bytes_reversed(std::uint64_t word) {
@@ -52,9 +74,19 @@ void to_pbm(const std::uint64_t* words, std::int64_t width, char* bytes) {
 template <class IsAlive>
 void from_gray(std::int64_t width, std::uint64_t* words, const IsAlive& is_alive) {
   for (std::int64_t x = 0; x < width; x += 64) {
-    const std::int64_t cells = std::min<std::int64_t>(width - x, 64);
+    alignas(64) std::array<std::uint8_t, 64> alive{};
+    // With a constant number of cells, compilers turn the loop into vector comparisons.
+    if (width - x >= 64)
+      for (std::int64_t cell = 0; cell < 64; ++cell) alive[static_cast<std::size_t>(cell)] = is_alive(x + cell) ? 1 : 0;
+    else
+      for (std::int64_t cell = 0; cell < width - x; ++cell)
+        alive[static_cast<std::size_t>(cell)] = is_alive(x + cell) ? 1 : 0;
     std::uint64_t word = 0;
-    for (std::int64_t cell = 0; cell < cells; ++cell) word |= std::uint64_t{is_alive(x + cell)} << cell;
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, alive.data() + 8 * byte, sizeof eight);
+      word |= packed_bits(eight) << (8 * byte);
+    }
     words[x / 64] = word;
   }
 }
@@ -75,6 +107,8 @@ class NetpbmReader final : public LifeReader {
     }
     if (done_) at = text.size();  // ignores further pictures in the file
     count_lines(text.substr(0, at));
+    const std::size_t newline = text.substr(0, at).rfind('\n');
+    begun_ = newline == std::string_view::npos ? begun_ + at : at - newline - 1;
     return at;
   }
 
@@ -100,7 +134,8 @@ class NetpbmReader final : public LifeReader {
   [[noreturn]] void fail_in(std::string_view text, std::size_t at, const std::string& what) {
     const std::string_view before = text.substr(0, at);
     line_ += static_cast<std::size_t>(std::ranges::count(before, '\n'));
-    fail_at(at - (before.rfind('\n') + 1) + 1, what);
+    const std::size_t newline = before.rfind('\n');
+    fail_at((newline == std::string_view::npos ? begun_ + at : at - newline - 1) + 1, what);
   }
 
   /// Skips blanks and comments. Returns false if the text ends first.
@@ -164,41 +199,117 @@ class NetpbmReader final : public LifeReader {
       fail_in(text, begin,
               "a picture of " + std::to_string(width_) + " x " + std::to_string(height_) +
                   " cells, which take more than " + core::size_text(options_.memory_limit));
-    promised_ = true;
+    // If the text is long enough, its cells go directly to the grid. Otherwise rows are allocated when they arrive, so
+    // that a header alone takes no memory.
+    const auto cells = static_cast<std::uint64_t>(width_) * static_cast<std::uint64_t>(height_);
+    const std::uint64_t least = is_binary() ? row_bytes() * static_cast<std::uint64_t>(height_)
+                                : is_gray() ? 2 * cells - 1
+                                            : cells;
+    has_grid_ = promised_bytes_ >= least;
+    if (has_grid_) pattern_.cells = LifeGrid(height_, width_, LifeGrid::Uninitialised{});
   }
 
-  /// Allocates the next row of the grid. Rows are allocated when they arrive, so that a header alone takes no memory.
+  /// Returns the words of the next row. For plain pictures, they are 0.
   std::uint64_t* next_row() {
-    const std::int64_t words = width_ / 64 + (width_ % 64 > 0 ? 1 : 0);
-    rows_.resize(rows_.size() + static_cast<std::size_t>(words));
-    return rows_.data() + (rows_.size() - static_cast<std::size_t>(words));
+    const auto words = static_cast<std::size_t>(width_ / 64 + (width_ % 64 > 0 ? 1 : 0));
+    if (has_grid_) {
+      std::uint64_t* const row = pattern_.cells.words() + y_ * pattern_.cells.stride();
+      if (!is_binary()) std::fill_n(row, words, 0);
+      return row;
+    }
+    rows_.resize(rows_.size() + words);
+    return rows_.data() + (rows_.size() - words);
   }
   void end_row() {
     x_ = 0;
     if (++y_ < height_) return;
     done_ = true;
+    if (has_grid_) return;
     pattern_.cells = LifeGrid(height_, width_, LifeGrid::Uninitialised{});
     std::ranges::copy(rows_, pattern_.cells.words());
     rows_ = {};
   }
 
+  std::size_t sample_bytes() const { return white_ > 255 ? 2 : 1; }
+  std::size_t row_bytes() const {
+    return is_gray() ? static_cast<std::size_t>(width_) * sample_bytes() : static_cast<std::size_t>((width_ + 7) / 8);
+  }
+
   void take_bytes(std::string_view text, std::size_t& at) {
-    const std::size_t sample = white_ > 255 ? 2 : 1;
-    const std::size_t row_bytes =
-        is_gray() ? static_cast<std::size_t>(width_) * sample : static_cast<std::size_t>((width_ + 7) / 8);
-    while (!done_ && text.size() - at >= row_bytes) {
+    while (!done_ && text.size() - at >= row_bytes()) {
       std::uint64_t* const words = next_row();
       const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data()) + at;
       if (!is_gray()) from_pbm(bytes, width_, words);
-      else if (sample == 1) from_gray(width_, words, [&](std::int64_t x) { return bytes[x] < white_; });
-      else from_gray(width_, words, [&](std::int64_t x) { return (bytes[2 * x] << 8 | bytes[2 * x + 1]) < white_; });
-      at += row_bytes;
+      else if (sample_bytes() == 1)
+        from_gray(width_, words,
+                  [bytes, white = static_cast<unsigned char>(white_)](std::int64_t x) { return bytes[x] < white; });
+      else
+        from_gray(width_, words, [bytes, white = static_cast<int>(white_)](std::int64_t x) {
+          return (bytes[2 * x] << 8 | bytes[2 * x + 1]) < white;
+        });
+      at += row_bytes();
       end_row();
     }
   }
 
+  /// Parses cells and blanks of a plain PBM, up to the first other character.
+  void take_plain_bits(std::string_view text, std::size_t& at) {
+    const char* next = text.data() + at;
+    const char* const end = text.data() + text.size();
+    for (bool word_is_full = true; !done_ && word_is_full;) {
+      const auto first = static_cast<int>(x_ % 64);
+      const auto wanted = static_cast<int>(std::min<std::int64_t>(64 - first, width_ - x_));
+      std::uint64_t cells = 0;
+      int count = 0;
+      while (count < wanted && next != end) {
+        constexpr std::uint64_t lowest_bits = 0x0101010101010101;
+        std::uint64_t eight = 0;
+        if (wanted - count >= 8 && end - next >= 8) std::memcpy(&eight, next, sizeof eight);
+        if ((eight & ~lowest_bits) == '0' * lowest_bits) {
+          cells |= packed_bits(eight & lowest_bits) << count;
+          count += 8;
+          next += 8;
+          continue;
+        }
+        const std::uint8_t kind = PlainLetter::meaning(*next);
+        if (kind == PlainLetter::other) break;
+        cells |= static_cast<std::uint64_t>(kind & PlainLetter::live) << count;
+        count += kind == PlainLetter::space ? 0 : 1;
+        ++next;
+      }
+      word_is_full = count == wanted;
+      if (count == 0) break;
+      if (x_ == 0) row_ = next_row();
+      row_[x_ / 64] |= cells << first;
+      x_ += count;
+      if (x_ == width_) end_row();
+    }
+    at = static_cast<std::size_t>(next - text.data());
+  }
+
+  /// Parses short numbers and blanks of a plain PGM, up to anything else and before the last number of the text.
+  void take_plain_numbers(std::string_view text, std::size_t& at) {
+    const char* next = text.data() + at;
+    const char* const end = text.data() + text.size();
+    while (!done_) {
+      while (next != end && is_space(*next)) ++next;
+      std::uint64_t value = 0;
+      const char* const stop = digits_at(next, end, value);
+      constexpr std::ptrdiff_t safe_digits = 9;
+      if (stop == next || stop == end || stop - next > safe_digits || value > static_cast<std::uint64_t>(white_)) break;
+      if (x_ == 0) row_ = next_row();
+      row_[x_ / 64] |= std::uint64_t{value < static_cast<std::uint64_t>(white_)} << (x_ % 64);
+      if (++x_ == width_) end_row();
+      next = stop;
+    }
+    at = static_cast<std::size_t>(next - text.data());
+  }
+
   void take_letters(std::string_view text, std::size_t& at, bool last) {
     while (!done_) {
+      if (is_gray()) take_plain_numbers(text, at);
+      else take_plain_bits(text, at);
+      if (done_) return;
       std::size_t begin = at;
       if (!skip(text, begin)) {
         if (last) at = text.size();
@@ -231,8 +342,9 @@ class NetpbmReader final : public LifeReader {
   std::int64_t width_ = 0;
   std::int64_t height_ = 0;
   std::int64_t white_ = 1;
-  bool promised_ = false;
+  bool has_grid_ = false;  ///< true if rows go to `pattern_.cells`, false if they go to `rows_`
   bool line_counted_ = false;
+  std::size_t begun_ = 0;  ///< number of bytes of the current line in earlier chunks
   bool done_ = false;
   std::vector<std::uint64_t> rows_;
   std::uint64_t* row_ = nullptr;
@@ -291,8 +403,15 @@ LifeGrid window_of(const LifeGridView& cells, std::int64_t left, std::int64_t to
   return window;
 }
 
-/// Returns the cells of a picture: the bounded world, or the smallest rectangle of live cells.
-LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::int64_t scale) {
+/// The cells of a picture. If they are a part of the pattern's grid that begins with a word, `copy` is empty.
+struct PictureCells {
+  LifeGrid copy;
+  LifeGridView view;
+};
+
+/// Returns the cells of a picture: the bounded world, or the smallest rectangle of live cells. The caller keeps the
+/// pattern alive.
+PictureCells picture_of(const LifePattern& pattern, const LifeTarget& target, std::int64_t scale) {
   const LifeRuns runs(pattern, target);
   life_detail::LifeBox box = runs.box();
   if (pattern.boundary && *pattern.boundary != LifeBoundary::plane)
@@ -303,55 +422,85 @@ LifeGrid picture_of(const LifePattern& pattern, const LifeTarget& target, std::i
                 std::to_string(box.height) + " cells of " + std::to_string(scale) + " x " + std::to_string(scale) +
                 " pixels; up to " + std::to_string(most_pixels) +
                 " pixels can be written; .rle and .mc have no such limit");
-  if (!pattern.tree) return window_of(pattern.cells, box.left - pattern.left, box.top - pattern.top, box, target);
+  PictureCells picture;
+  if (!pattern.tree) {
+    const LifeGridView& cells = pattern.cells;
+    const std::int64_t left = box.left - pattern.left;
+    const std::int64_t top = box.top - pattern.top;
+    const bool is_part = left >= 0 && top >= 0 && box.width <= cells.width - left && box.height <= cells.height - top;
+    // The bits after the last column must be 0.
+    const bool is_clear = box.width % 64 == 0 || box.left + box.width == runs.box().left + runs.box().width;
+    if (is_part && is_clear && left % 64 == 0) {
+      picture.view = {cells.row(top) + left / 64, box.height, box.width, cells.stride};
+      return picture;
+    }
+    picture.copy = window_of(cells, left, top, box, target);
+    picture.view = picture.copy;
+    return picture;
+  }
   LifeGrid cells(box.height, box.width);
   runs.for_each([&](std::int64_t x, std::int64_t y, std::int64_t count) {
     set_run(cells.words() + (y - box.top) * cells.stride(), x - box.left, count);
   });
-  return cells;
+  picture.copy = std::move(cells);
+  picture.view = picture.copy;
+  return picture;
 }
 
 /// Paints a row as gray pixels: white for dead cells, black for live ones.
 template <class Byte>
-void paint_row(const LifeGrid& cells, std::int64_t y, std::int64_t scale, Byte* pixels) {
-  for (std::int64_t x = 0; x < cells.width(); ++x)
-    std::fill_n(pixels + x * scale, scale, static_cast<Byte>(cells(y, x) ? 0 : 255));
+void paint_row(const LifeGridView& cells, std::int64_t y, std::int64_t scale, Byte* pixels) {
+  static constexpr auto eight_pixels = [] {
+    std::array<std::array<Byte, 8>, 256> pixels{};
+    for (std::size_t bits = 0; bits < pixels.size(); ++bits)
+      for (std::size_t cell = 0; cell < 8; ++cell) pixels[bits][cell] = static_cast<Byte>(bits >> cell & 1 ? 0 : 255);
+    return pixels;
+  }();
+  std::int64_t x = 0;
+  if (scale == 1)
+    for (; x + 8 <= cells.width; x += 8) {
+      const std::uint64_t bits = cells.row(y)[x / 64] >> (x % 64) & 0xff;
+      std::memcpy(pixels + x, eight_pixels[bits].data(), 8);
+    }
+  for (; x < cells.width; ++x) std::fill_n(pixels + x * scale, scale, static_cast<Byte>(cells(y, x) ? 0 : 255));
 }
 
 /// Repeats each cell of a row `scale` times. `words` is a buffer.
-const std::uint64_t* scaled(const LifeGrid& cells, std::int64_t y, std::int64_t scale,
+const std::uint64_t* scaled(const LifeGridView& cells, std::int64_t y, std::int64_t scale,
                             std::vector<std::uint64_t>& words) {
-  words.assign(static_cast<std::size_t>(cells.width() * scale / 64 + 1), 0);
-  for (std::int64_t x = 0; x < cells.width(); ++x)
+  words.assign(static_cast<std::size_t>(cells.width * scale / 64 + 1), 0);
+  for (std::int64_t x = 0; x < cells.width; ++x)
     if (cells(y, x)) set_run(words.data(), x * scale, scale);
   return words.data();
 }
 
 void write_netpbm(TextOutput& output, const LifePattern& pattern, bool gray, std::int64_t scale) {
-  const LifeGrid cells = picture_of(pattern, output.target(), scale);
-  const std::string sizes = std::to_string(cells.width() * scale) + " " + std::to_string(cells.height() * scale) + "\n";
+  const PictureCells picture = picture_of(pattern, output.target(), scale);
+  const LifeGridView& cells = picture.view;
+  const std::string sizes = std::to_string(cells.width * scale) + " " + std::to_string(cells.height * scale) + "\n";
   output.write(gray ? "P5\n" + sizes + "255\n" : "P4\n" + sizes);
-  const std::int64_t width = cells.width() * scale;
+  const std::int64_t width = cells.width * scale;
   std::string row(static_cast<std::size_t>(gray ? width : (width + 7) / 8), '\0');
   std::vector<std::uint64_t> larger;
-  for (std::int64_t y = 0; y < cells.height(); ++y) {
+  for (std::int64_t y = 0; y < cells.height; ++y) {
     core::honour_stop(output.target().stop, "stopped while writing a picture");
     if (gray) paint_row(cells, y, scale, row.data());
-    else to_pbm(scale == 1 ? cells.words() + y * cells.stride() : scaled(cells, y, scale, larger), width, row.data());
+    else to_pbm(scale == 1 ? cells.row(y) : scaled(cells, y, scale, larger), width, row.data());
     for (std::int64_t line = 0; line < scale; ++line) output.write(row);
   }
 }
 
 void write_life_png(core::AtomicFile& file, const LifePattern& pattern, std::int64_t scale) {
-  const LifeGrid cells = picture_of(pattern, {file.path(), file.stop()}, scale);
-  const std::int64_t width = cells.width() * scale;
-  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(width * cells.height() * scale));
-  for (std::int64_t y = 0; y < cells.height(); ++y) {
+  const PictureCells picture = picture_of(pattern, {file.path(), file.stop()}, scale);
+  const LifeGridView& cells = picture.view;
+  const std::int64_t width = cells.width * scale;
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(width * cells.height * scale));
+  for (std::int64_t y = 0; y < cells.height; ++y) {
     file.honour_stop();
     for (std::int64_t line = 0; line < scale; ++line)
       paint_row(cells, y, scale, pixels.data() + (y * scale + line) * width);
   }
-  write_png(file, {width, cells.height() * scale, 1}, pixels);
+  write_png(file, {width, cells.height * scale, 1}, pixels);
 }
 
 }  // namespace

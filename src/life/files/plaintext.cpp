@@ -1,5 +1,9 @@
 // Life patterns as rows of dots and letters (.cells, Life 1.05), and as lists of live cells (Life 1.06).
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +15,31 @@
 namespace gradus::files {
 
 namespace {
+
+/// Adds the letters of a line from `x` on, eight at a time. `x` is a multiple of 8. Returns the place of the first
+/// letter that must be added alone, because it may be malformed or its cell may exceed the memory limit.
+std::size_t add_eights(LifeCells& cells, std::string_view line, std::size_t x, std::int64_t y) {
+  // The lowest bit is set for live cells, the next bit for letters that are no cells.
+  static constexpr std::uint8_t no_cell = 2;
+  static constexpr auto meanings = [] {
+    std::array<std::uint8_t, 256> all{};
+    all.fill(no_cell);
+    all['.'] = 0;
+    all['O'] = all['*'] = 1;
+    return all;
+  }();
+  for (; x + 8 <= line.size(); x += 8) {
+    unsigned all = 0;
+    std::uint64_t bits = 0;
+    for (std::size_t letter = 0; letter < 8; ++letter) {
+      const std::uint8_t meaning = meanings[static_cast<unsigned char>(line[x + letter])];
+      all |= meaning;
+      bits |= static_cast<std::uint64_t>(meaning & 1) << letter;
+    }
+    if ((all & no_cell) != 0 || !cells.add_eight(static_cast<std::int64_t>(x), y, bits)) break;
+  }
+  return x;
+}
 
 class PlaintextReader final : public LifeReader {
  public:
@@ -31,6 +60,8 @@ class PlaintextReader final : public LifeReader {
     }
     while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
     for (std::size_t x = 0; x < line.size(); ++x) {
+      if (x % 8 == 0) x = add_eights(cells_, line, x, height_);
+      if (x == line.size()) break;
       if (line[x] == '.') continue;
       if (line[x] != 'O' && line[x] != '*')
         fail_at(x + 1, core::excerpt(line.substr(x, 1)) +
@@ -135,9 +166,15 @@ void write_life106(TextOutput& output, const LifePattern& pattern) {
     throw Error("cannot write '" + output.target().name + "': " + std::to_string(count) +
                 " live cells, each of them a line; .rle and .mc are shorter");
   output.write("#Life 1.06\n");
+  std::array<char, 48> line;
   runs.for_each([&](std::int64_t x, std::int64_t y, std::int64_t length) {
-    for (const std::int64_t end = x + length; x < end; ++x)
-      output.write(std::to_string(x) + " " + std::to_string(y) + "\n");
+    for (const std::int64_t end = x + length; x < end; ++x) {
+      char* at = std::to_chars(line.data(), line.data() + line.size(), x).ptr;
+      *at++ = ' ';
+      at = std::to_chars(at, line.data() + line.size(), y).ptr;
+      *at++ = '\n';
+      output.write({line.data(), static_cast<std::size_t>(at - line.data())});
+    }
   });
 }
 
@@ -151,16 +188,17 @@ void write_plaintext(TextOutput& output, const LifePattern& pattern) {
   write_comments(output, pattern, "!");
   std::int64_t x = box.left;
   std::int64_t y = box.top;
+  std::string line;
   runs.for_each([&](std::int64_t first, std::int64_t row, std::int64_t count) {
     for (; y < row; ++y) {
-      output.write("\n");
+      output.write(line += '\n');
+      line.clear();
       x = box.left;
     }
-    output.write(std::string(static_cast<std::size_t>(first - x), '.') +
-                 std::string(static_cast<std::size_t>(count), 'O'));
+    line.append(static_cast<std::size_t>(first - x), '.').append(static_cast<std::size_t>(count), 'O');
     x = first + count;
   });
-  output.write(box.height > 0 ? "\n" : ".\n");  // an empty file is not a pattern
+  output.write(line += box.height > 0 ? "\n" : ".\n");  // an empty file is not a pattern
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // Life patterns as run-length encoded text (RLE).
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/stop.hpp"
@@ -81,7 +84,7 @@ class RleReader final : public LifeReader {
     }
   }
 
-  /// Parses XLife's line "#P -3 5", the place of the first cell. Golly's place overrides it.
+  /// Parses XLife's line "#P -3 5", the place of the first cell. A place in Golly's extension overrides this place.
   void take_corner(std::string_view line, std::string_view rest) {
     const auto [left, top] = place_in(line, trimmed(rest));
     if (std::exchange(positioned_, true)) return;
@@ -120,6 +123,8 @@ class RleReader final : public LifeReader {
 
   void take_runs(std::string_view line) {
     for (std::size_t place = 0; place < line.size(); ++place) {
+      if (count_column_ == 0) place = take_common_runs(line, place);
+      if (place == line.size()) break;
       const char letter = line[place];
       if (is_digit(letter)) {
         if (count_column_ == 0) count_column_ = place + 1;
@@ -143,6 +148,40 @@ class RleReader final : public LifeReader {
     }
     // A line may end after a count. The tag of the count is then on the next line.
     if (count_column_ != 0) count_column_ = 1;
+  }
+
+  /// Takes complete runs of cells inside the rectangle, beginning at `place`. Returns the place of anything else.
+  std::size_t take_common_runs(std::string_view line, std::size_t place) {
+    std::int64_t x = x_;
+    std::int64_t y = y_;
+    for (std::size_t next = place; next < line.size();) {
+      std::int64_t count = 1;
+      if (is_digit(line[next])) {
+        const std::size_t first = next;
+        constexpr std::size_t safe_digits = 17;
+        for (count = 0; next < line.size() && next - first < safe_digits && is_digit(line[next]); ++next)
+          count = count * 10 + (line[next] - '0');
+        if (next == line.size() || count == 0) break;
+      }
+      const char letter = line[next];
+      if (letter == '$') {
+        if (count > height_ - y) break;
+        greatest_x_ = std::max(greatest_x_, x);
+        y += count;
+        x = 0;
+      } else {
+        const bool alive = letter == 'o' || letter == 'A';
+        if ((!alive && letter != 'b' && letter != '.') || y >= height_ || count > width_ - x ||
+            (alive && !cells_.add(x, y, count)))
+          break;
+        x += count;
+      }
+      place = ++next;
+    }
+    greatest_x_ = std::max(greatest_x_, x);
+    x_ = x;
+    y_ = y;
+    return place;
   }
 
   void take_run(char letter, std::int64_t count, std::size_t column) {
@@ -208,7 +247,7 @@ class RleReader final : public LifeReader {
 /// Writes lines of at most 70 characters without splitting a count from its tag.
 class RleText {
  public:
-  explicit RleText(TextOutput& output) : output_(output) {}
+  explicit RleText(TextOutput& output) : output_(output) { line_.reserve(2 * longest_line); }
 
   /// Adds live cells. Calls must be in order from the top row down, and from left to right.
   void add(std::int64_t x, std::int64_t y, std::int64_t count) {
@@ -229,28 +268,33 @@ class RleText {
   void finish() {
     end_run();
     put(1, '!');
-    output_.write("\n");
+    output_.write(line_ += '\n');
   }
 
  private:
+  static constexpr std::size_t longest_line = 70;
+
   void end_run() {
     put(alive_, 'o');
     alive_ = 0;
   }
   void put(std::int64_t count, char letter) {
     if (count == 0) return;
-    const std::string run = (count > 1 ? std::to_string(count) : "") + letter;
-    constexpr std::size_t longest_line = 70;
-    if (column_ + run.size() > longest_line) {
-      output_.write("\n");
-      column_ = 0;
+    std::array<char, 24> run;
+    char* end = run.data();
+    if (count > 9) end = std::to_chars(end, run.data() + run.size(), count).ptr;
+    else if (count > 1) *end++ = static_cast<char>('0' + count);
+    *end++ = letter;
+    const auto length = static_cast<std::size_t>(end - run.data());
+    if (line_.size() + length > longest_line) {
+      output_.write(line_ += '\n');
+      line_.clear();
     }
-    output_.write(run);
-    column_ += run.size();
+    line_.append(run.data(), length);
   }
 
   TextOutput& output_;
-  std::size_t column_ = 0;
+  std::string line_;
   std::int64_t x_ = 0;
   std::int64_t y_ = 0;
   std::int64_t alive_ = 0;

@@ -61,6 +61,23 @@ std::pair<std::int64_t, std::int64_t> LifeReader::place_in(std::string_view line
   const auto column_of = [line](std::string_view part) {
     return static_cast<std::size_t>(part.data() - line.data()) + 1;
   };
+  // Most lines are two short numbers that one blank separates.
+  const auto short_number = [end = text.data() + text.size()](const char* at, std::int64_t& value) {
+    const bool negative = at != end && *at == '-';
+    std::uint64_t magnitude = 0;
+    const char* const first = at + (negative ? 1 : 0);
+    const char* const stop = digits_at(first, end, magnitude);
+    constexpr std::ptrdiff_t safe_digits = 17;
+    if (stop == first || stop - first > safe_digits) return static_cast<const char*>(nullptr);
+    value = negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
+    return stop;
+  };
+  std::int64_t x = 0;
+  std::int64_t y = 0;
+  const char* at = short_number(text.data(), x);
+  if (at != nullptr && at != text.data() + text.size() && is_blank(*at)) at = short_number(at + 1, y);
+  else at = nullptr;
+  if (at == text.data() + text.size() && std::max(std::abs(x), std::abs(y)) < farthest) return {x, y};
   const std::size_t blank = std::min(text.find_first_of(" \t"), text.size());
   const std::string_view second = trimmed(text.substr(blank));
   if (second.empty()) fail_at(column_of(text) + blank, "the line ends where y is expected");
@@ -165,17 +182,6 @@ std::size_t hash_of(std::int64_t x, std::int64_t y) {
 
 }  // namespace
 
-void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count) {
-  const std::int64_t end = first + count;
-  constexpr std::uint64_t all = ~std::uint64_t{0};
-  for (std::int64_t word = first / 64; word * 64 < end; ++word) {
-    std::uint64_t bits = all;
-    if (word * 64 < first) bits &= all << (first - word * 64);
-    if (word * 64 + 64 > end) bits &= all >> (word * 64 + 64 - end);
-    words[word] |= bits;
-  }
-}
-
 void LifeCells::promise(std::int64_t width, std::int64_t height) {
   promised_ = true;
   width_ = width;
@@ -225,8 +231,8 @@ bool LifeCells::grow() {
   return true;
 }
 
-bool LifeCells::add(std::int64_t x, std::int64_t y, std::int64_t count) {
-  if (!is_grid_ && static_cast<std::uint64_t>(count / 8) > memory_limit_ / (2 * sizeof(life_detail::LifeBlock)) &&
+bool LifeCells::add_to_blocks(std::int64_t x, std::int64_t y, std::int64_t count) {
+  if (static_cast<std::uint64_t>(count / 8) > memory_limit_ / (2 * sizeof(life_detail::LifeBlock)) &&
       !(promised_ && grid_bytes(width_, height_) <= memory_limit_))
     return false;
   const std::int64_t end = x + count;

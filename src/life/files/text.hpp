@@ -38,6 +38,9 @@ class LifeReader {
   LifeReader& operator=(const LifeReader&) = delete;
   virtual ~LifeReader() = default;
 
+  /// Called before the first chunk if the number of bytes of the text is known.
+  void promise_bytes(std::uint64_t bytes) { promised_bytes_ = bytes; }
+
   /// Consumes whole lines of a chunk, or any bytes if the format has no lines. Returns the number of bytes used, as for
   /// TakeLines.
   virtual std::size_t take(std::string_view text, bool last);
@@ -45,7 +48,7 @@ class LifeReader {
   virtual LifePattern finish() = 0;
 
  protected:
-  /// Consumes a line, without its line end. `line_` is its number.
+  /// Consumes a line, without its line end. `line_` is the number of the line.
   virtual void take_line(std::string_view) {}
   /// Throws InputError for a column of the current line. Columns count from 1.
   [[noreturn]] void fail_at(std::size_t column, const std::string& what) const;
@@ -72,6 +75,7 @@ class LifeReader {
   std::string name_;
   LifeReadOptions options_;
   LifePattern pattern_;
+  std::uint64_t promised_bytes_ = 0;  ///< 0: unknown
   std::size_t line_ = 0;
   bool line_is_open_ = false;  ///< true if the current line is the last line of the file and has no line end
 
@@ -85,6 +89,18 @@ std::unique_ptr<LifeReader> make_life_reader(std::string name, const LifeReadOpt
   return std::make_unique<Reader>(std::move(name), options);
 }
 
+/// Sets the cells [first, first + count) of a row to alive.
+inline void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count) {
+  const std::int64_t end = first + count;
+  constexpr std::uint64_t all = ~std::uint64_t{0};
+  for (std::int64_t word = first / 64; word * 64 < end; ++word) {
+    std::uint64_t bits = all;
+    if (word * 64 < first) bits &= all << (first - word * 64);
+    if (word * 64 + 64 > end) bits &= all >> (word * 64 + 64 - end);
+    words[word] |= bits;
+  }
+}
+
 /// Live cells that arrive in runs. They are stored as a hash table of 8 x 8 blocks. If the size of the pattern is
 /// known, and a grid of this size would be small or densely populated, the cells are stored as a grid instead.
 class LifeCells {
@@ -95,12 +111,24 @@ class LifeCells {
   void promise(std::int64_t width, std::int64_t height);
   /// Adds the cells [x, x + count) of row y. |x|, |y| and |x + count| must not exceed farthest_cell. If the memory
   /// limit would be exceeded, adds no cells and returns false.
-  [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count);
+  [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count) {
+    if (!is_grid_) return add_to_blocks(x, y, count);
+    set_run(grid_.words() + y * grid_.stride(), x, count);
+    return true;
+  }
+  /// Adds the cells whose bits are set in `bits`: bit i stands for cell x + i of row y. `x` must be a multiple of 8.
+  /// Returns false, and adds no cells, if the cells must be added one by one, because they may exceed the memory limit.
+  [[nodiscard]] bool add_eight(std::int64_t x, std::int64_t y, std::uint64_t bits) {
+    if (is_grid_ || taken_ + 1 >= slots_.size() / 2) return false;
+    if (bits != 0) block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));
+    return true;
+  }
   /// Moves the cells to the pattern. Cell (0, 0) gets the coordinates `left` and `top` of the pattern. A grid covers
   /// the promised size or, without a promise, the smallest rectangle of live cells.
   void finish(LifePattern& pattern, const std::stop_token& stop);
 
  private:
+  bool add_to_blocks(std::int64_t x, std::int64_t y, std::int64_t count);
   life_detail::LifeBlock& block_at(std::int64_t x, std::int64_t y);
   bool grow();
   void become_grid();
@@ -123,8 +151,5 @@ inline constexpr std::string_view run_letters = "0123456789boA$. \t\r";
 
 /// Returns true for a line of runs, with or without the final '!'. Returns false for dots alone, which are plaintext.
 bool is_runs(std::string_view line);
-
-/// Sets the cells [first, first + count) of a row to alive.
-void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count);
 
 }  // namespace gradus::files

@@ -1,5 +1,5 @@
-// Runs generations launch by launch. The passes alternate between two grids. They begin such that the last pass writes
-// to the grid of the result.
+// Runs generations launch by launch. The passes alternate between two grids. The first grid is chosen such that the
+// last pass writes to the grid of the result.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Turns {
 };
 
 /// Splits the passes into consecutive ranges and calls launch(first, number) for each range. Each pass computes
-/// `generations` generations. Between two ranges, polls for a stop request and reports progress. Each of the first
-/// ranges has at most `cells_at_once` cell updates. Even a slow GPU must complete this number of updates in 0.1 s.
+/// `generations` generations. Between two ranges, polls for a stop request and reports progress. The first ranges have
+/// at most `cells_at_once` cell updates each. Even a slow GPU must complete this number of updates in 0.1 s.
 template <class Launch>
 void for_passes(const Problem& problem, const Execution& execution, std::int64_t passes, std::int64_t generations,
                 double cells_at_once, const Launch& launch) {

@@ -12,12 +12,12 @@ namespace gradus::life_detail {
 /// edge of the border, incorrect cells spread inwards by one cell per generation.
 struct Tiling {
   static constexpr int lanes = 32;
-  static constexpr int most_depth = 32;  ///< maximum generations per pass, which is the width of the border in cells
+  static constexpr int most_depth = 32;  ///< maximum number of generations per pass, and width of the border in cells
 
   int rows = 16;
   int warps = 1;
   int border_words = 1;  ///< words of the border on the left and on the right; 0 if a tile is as wide as the torus
-  std::int64_t own_words = 0;  ///< words per row that a tile owns
+  std::int64_t own_words = 0;  ///< number of words that a tile owns in each of its rows
   std::int64_t own_rows = 0;   ///< rows that a tile owns
   std::int64_t across = 0;     ///< number of tiles side by side
   std::int64_t down = 0;       ///< number of tiles on top of each other

@@ -1,5 +1,4 @@
-// Packed cells on a GPU, in words of 32 bits, which is the size of a register. The networks of network/ process these
-// words.
+// Packed cells on a GPU, in words of 32 bits, the size of a register. The networks of network/ process these words.
 #pragma once
 
 #include <cstdint>
@@ -62,9 +61,8 @@ __device__ inline std::int64_t wrapped(std::int64_t value, std::int64_t size) {
   return value < 0 ? value + size : value;
 }
 
-/// Loads the 32 cells of any row that begin at 32 times `column`. `column` may be outside the grid. Beyond a border,
-/// the cells are dead; on a torus, they come from the opposite side. The load sees words that other blocks have
-/// written.
+/// Loads the 32 cells of word number `column` of any row. `column` may be outside the grid. Beyond a border, the cells
+/// are dead; on a torus, they come from the opposite side. The load sees words that other blocks have written.
 ///
 /// If the width of a torus is no multiple of 32, its seam is inside a word. Cells near the seam come from up to three
 /// words.

@@ -50,8 +50,8 @@ std::uint64_t hash_of(const std::array<std::uint64_t, 4>& cells) {
   return fold(cells[0] ^ key0, cells[1] ^ key1) ^ fold(cells[2] ^ key2, cells[3] ^ key3);
 }
 
-/// Returns the part of the hash that the table stores. Its lowest bit distinguishes leaves from nodes, because a leaf
-/// and a node could have the same bytes.
+/// Returns the part of the hash that the table stores. The lowest bit of this part distinguishes leaves from nodes,
+/// because a leaf and a node could have the same bytes.
 std::uint32_t tag_of(std::uint64_t hash, bool leaf) {
   return (static_cast<std::uint32_t>(hash >> 32) & ~1U) | (leaf ? 1U : 0U);
 }

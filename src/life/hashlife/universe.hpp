@@ -51,7 +51,7 @@ class Universe {
  private:
   using Index = std::uint32_t;
 
-  static constexpr Index empty = 0;  ///< the square without live cells; serves for every level
+  static constexpr Index empty = 0;  ///< represents the square without live cells, on every level
   static constexpr Index unknown = ~Index{0};
   static constexpr int leaf_level = 4;
   static constexpr int block_level = 5;  ///< level of the squares whose future is computed cell by cell

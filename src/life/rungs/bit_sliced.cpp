@@ -3,8 +3,9 @@
 // What changes from `openmp_bytes`: a cell is one bit instead of eight. Bit-parallel full adders compute the number of
 // live neighbours, one binary digit after another. They do so for all 64 cells of a word, or all 512 cells of a
 // register, at once. In each row, the sums of three horizontal neighbours are computed once and also serve the rows
-// above and below. If the CPU has three-input operations (AVX-512: vpternlog), a full adder takes two of them, and
-// B3/S23 takes 10 in addition to the shifts that align neighbours. plan.hpp builds the network for every rule.
+// above and below. If the CPU has three-input operations (AVX-512: vpternlog), a full adder takes two of them. The rule
+// B3/S23 then takes ten operations, in addition to the shifts that align neighbours. plan.hpp builds the network for
+// every rule.
 //
 // If a grid is only a few words wide, a register holds words of several rows instead of several words of a row.
 // Otherwise most of the register would be empty.
@@ -107,8 +108,8 @@ void advance_narrow(const Problem& problem, const Step* steps, Ticker& tick, std
 Solved bit_sliced(const Problem& problem, const Execution& execution, std::vector<Phase>& phases) {
   const Step steps[] = {step_of(problem.even), step_of(problem.odd)};
   Ticker tick(problem, execution);
-  // In columns, aligning the words above and below takes four more operations. In rows of only a few words, most of a
-  // register is empty, so columns are faster.
+  // Columns need four additional operations, which align the words above and below. Columns are faster nevertheless for
+  // rows of only a few words, because such rows leave most of a register empty.
   if (problem.cells.row_words() <= lanes_here() / 2) advance_narrow(problem, steps, tick, phases);
   else advance_wide(problem, steps, tick, phases);
   return {};

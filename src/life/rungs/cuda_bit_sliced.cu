@@ -3,7 +3,7 @@
 // What changes from `cuda_shared`: a thread computes a word instead of a cell. In each of three rows, it loads its word
 // and the words to the left and right, and shifts in the bits of these neighbours. It adds the cells with bit-parallel
 // full adders, whose sums and carries are words too (network/plan.hpp). A LOP3 instruction computes any function of
-// three words, so a rule takes about ten of them. Nothing is unpacked: the cells stay in the caller's format.
+// three words, so a rule takes about ten LOP3 instructions. Nothing is unpacked: the cells stay in the caller's format.
 //
 // Bytes: one bit is read and one bit is written per cell, an eighth of the traffic of `cuda_shared`; the words of other
 // rows and columns come from the caches. Operations: nine loads, six shifts and about 27 logic operations per 32 cells.

@@ -45,13 +45,13 @@ namespace {
 
 constexpr int no_compiled_rule = -1;
 
-/// The sums of each warp's first and last row, which the warps below and above need. The array has an unused row at
-/// each end.
+/// For each warp: the sums of its first row, which the warp above needs, and of its last row, which the warp below
+/// needs. The array has an unused row at each end.
 using Seams = RowSums<Word>[2][most_warps(8) + 2][Tiling::lanes];
 
 /// Returns the sums of a row of a warp's words, one word per lane. Lanes 0 and 31 use each other's word as their outer
-/// neighbour. If a torus is as wide as the warp, this is correct. In all other cases, the sums of lanes 0 and 31 are
-/// incorrect, but these lanes are the rim of the border.
+/// neighbour. On a torus that is as wide as the warp, these words are indeed neighbours. In all other cases, the sums
+/// of lanes 0 and 31 are incorrect, but these lanes are the rim of the border.
 __device__ __forceinline__ RowSums<Word> sums_in_warp(Word here) {
   const int lane = static_cast<int>(threadIdx.x);
   return sums_of(__shfl_sync(~0u, here, lane + 31), here, __shfl_sync(~0u, here, lane + 1));
@@ -66,7 +66,7 @@ __device__ __forceinline__ Word next_word(const AnyRule& rule, std::int64_t gene
 }
 
 /// Advances a block's tile by `count` generations. If `bordered` is set, clears the cells beyond the grid in each
-/// generation: the cells outside `mask`, and the thread's rows before `begin` and from `end` on.
+/// generation: the columns outside `mask`, and the thread's rows outside [begin, end).
 template <int rows, int rule_index, bool bordered>
 __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], const AnyRule& rule,
                                         std::int64_t generation, int count, Word mask, int begin, int end) {
@@ -101,8 +101,8 @@ __device__ __forceinline__ void advance(Word (&cells)[rows], Seams (&seams)[2], 
   }
 }
 
-/// The passes [first, first + count) of a run. Each pass has `depth` generations, except that the last pass of the run
-/// has the remaining ones.
+/// The passes [first, first + count) of a run. Each pass computes `depth` generations; the last pass of the run
+/// computes the rest.
 struct Passes {
   ConstWords cells;  ///< the cells of generation 0
   Turns<Words> turns;
@@ -190,7 +190,8 @@ void launch(const Passes& passes, const Tiling& tiling, const Extent& extent, co
 using Launch = void (*)(const Passes&, const Tiling&, const Extent&, const AnyRule&, const cuda::Stream&);
 
 /// Returns true if the rule has tiles with 8 rows per thread in addition to tiles with 16. This is the case for B3/S23
-/// and for rules that are not compiled. On small grids, 8 rows per thread give more warps, which hide more latency.
+/// and for rules that are not compiled. On small grids, 8 rows per thread give more warps than 16 rows do, and more
+/// warps hide more latency.
 constexpr bool has_short_rows(int rule_index) { return rule_index <= 0; }
 
 template <bool bordered, int... index>

@@ -5,10 +5,10 @@
 // these generations is the square's future. To compute it, the program takes nine overlapping squares of half the size
 // and finds their futures. From these nine futures, it puts together four squares. The futures of these four squares
 // together are the result, which is stored with the record. A square that appears again, elsewhere or later, takes only
-// a look-up, so a pattern that repeats itself a million times costs no more than a single copy of it. At the bottom,
-// the adders of bit_sliced compute 32 x 32 cells for eight generations in registers. A number of generations is a sum
-// of powers of two, and the plane takes one step for each power. If a square is so large that its future is farther
-// away than the step, its state at the end of the step is computed instead.
+// a look-up, so a million copies of a pattern cost hardly more than one copy. At the bottom, the adders of bit_sliced
+// compute 32 x 32 cells for eight generations in registers. A number of generations is a sum of powers of two, and the
+// plane takes one step for each power. If a square is so large that its future is farther away than the step, its state
+// at the end of the step is computed instead.
 //
 // Work: for each new square, 13 other squares and 10 hash table look-ups, each a cache miss in a large universe;
 // nothing for a known square. Memory: 32 bytes per distinct square, plus 11 to 21 bytes for its place in the table.
@@ -35,7 +35,8 @@ namespace gradus::life_detail {
 
 // ---- The future of a square ----
 
-/// Returns the central half of a square after 2^(level - 2) generations or after the step, whichever is shorter.
+/// Returns the central half of a square after 2^(level - 2) generations or at the end of the step, whichever comes
+/// first.
 Universe::Index Universe::future_of(Index index, int level, const Frame* above) {
   if (index == empty) return empty;
   const Node& square = node(index);
@@ -62,7 +63,7 @@ void Universe::keep_step(Index index, Index future) {
     square.step_exponent = exponent;
     return;
   }
-  // The node already holds the future of another step. The futures of further steps are in a linked list.
+  // The node already holds the future for a step of another size. A linked list holds the futures for further sizes.
   Index more = records_[index].node.more_steps;
   if (more == 0 || records_[more].steps.count == Steps::most) {
     const Index added = take_record();

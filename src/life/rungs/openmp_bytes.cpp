@@ -32,7 +32,8 @@
 namespace gradus::life_detail {
 namespace {
 
-/// Two tables of the next state, for a dead and for a live cell. The index is the number of live cells among the nine.
+/// Two tables of the next state, for a dead and for a live cell. The index is the number of live cells among the cell
+/// and its eight neighbours.
 struct ByteRule {
   alignas(16) std::uint8_t dead[16];
   alignas(16) std::uint8_t alive[16];

@@ -55,7 +55,7 @@ struct Pass {
     grids[from]->advance_rows(steps[from], *grids[1 - from], begin, end);
   }
 
-  /// Computes the rows of the trapezoid, which depend only on the thread's share.
+  /// Computes the trapezoid: in each generation, the rows that depend only on the thread's share.
   void trapezoid(cpu::Range share, bool shrinks_above, bool shrinks_below) const {
     const std::int64_t above = shrinks_above ? 1 : 0;
     const std::int64_t below = shrinks_below ? 1 : 0;
@@ -73,7 +73,7 @@ struct Pass {
     }
   }
 
-  /// Computes the rows of the triangle around the boundary above row `border`.
+  /// Computes the triangle around the boundary between rows border - 1 and `border`.
   void triangle(std::int64_t border) const {
     if (border < height()) {
       for (std::int64_t step = 1; step <= generations; ++step) advance(step, border - step, border + step);
@@ -97,13 +97,14 @@ Solved openmp_temporal(const Problem& problem, const Execution& execution, std::
   Padded even(height, problem.cells.width, torus);
   Padded odd(height, problem.cells.width, torus);
 
-  // A block is so small that its rows of both grids fit in the private cache during all generations. K is so large that
-  // the computation hides the memory traffic.
+  // The block must be so small that its rows of both grids stay in the private cache during all generations. K must be
+  // so large that the computation hides the memory traffic.
   const std::int64_t rows_in_cache = private_cache_bytes / (2 * even.pitch() * 8);
   const std::int64_t block = std::clamp<std::int64_t>(rows_in_cache / 2, 16, 32);
   const int threads = threads_for_rows(problem, execution, 16);
   const std::int64_t least_share = height / threads;
-  // On one core, a grid with a dead border needs no trapezoids, because its blocks follow one another.
+  // A single thread computes the blocks one after another. If the border is dead, the thread needs no trapezoids, so
+  // the height of its share does not limit K.
   const std::int64_t most_generations =
       threads == 1 && !torus ? block : std::clamp<std::int64_t>(least_share / 2, 1, block);
   {

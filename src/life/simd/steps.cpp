@@ -25,7 +25,7 @@ using Vector = hn::Vec<Tag>;
 constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
 
 #if HWY_TARGET > HWY_AVX3
-/// Applies the two-input operation that the table defines to (b, c).
+/// Computes the two-input operation that `table` defines, for the inputs b and c.
 template <int table>
 HWY_INLINE Vector of_two(Vector b, Vector c) {
   const Tag d;
@@ -58,12 +58,12 @@ HWY_INLINE Vector by_first(Vector a, Vector b, Vector c) {
   else if constexpr (high == 0) return hn::AndNot(a, of_two<low>(b, c));
   else if constexpr (high == 15) return hn::Or(a, of_two<low>(b, c));
   else if constexpr (low == 15) return hn::Or(hn::Not(a), of_two<high>(b, c));
-  // This form suits majorities, because it contains b ^ c, which the sum computes anyway.
+  // A majority is cheaper in this form, because the sum needs b ^ c anyway.
   else return hn::Xor(of_two<low>(b, c), hn::And(a, of_two<low ^ high>(b, c)));
 }
 #endif
 
-/// The bits of a register, as the Ops of network-inl.hpp.
+/// The Ops that network-inl.hpp requires, implemented on registers.
 struct Bits {
   using V = Vector;
 
@@ -97,8 +97,8 @@ struct Shifts {
 };
 
 #if HWY_TARGET <= HWY_AVX3
-/// Uses the double shifts of AVX512-VBMI2, one instruction each. They are inline assembly, which needs no compiler
-/// flag. So the compiler uses these instructions nowhere else in this file.
+/// Uses the double shifts of AVX512-VBMI2, one instruction each. The instructions are inline assembly, which needs no
+/// compiler flag. So the compiler uses these instructions nowhere else in this file.
 struct DoubleShifts {
   static HWY_INLINE Vector from_left(Vector before, Vector here) {
     Vector result;
@@ -113,8 +113,9 @@ struct DoubleShifts {
 };
 #endif
 
-/// Shifts words across registers, for columns. `here` moves by `bytes`, away from the start, and the end of the
-/// register `before` fills the gap. from_below() shifts in the opposite direction. A word has 8 bytes.
+/// Shifts words across registers, for columns. Moves the words of `here` by `bytes` towards the end of the register,
+/// and fills the gap with the last words of `before`. from_below() shifts in the opposite direction. A word has 8
+/// bytes.
 template <int bytes>
 HWY_INLINE Vector from_above(Vector before, Vector here) {
 #if HWY_TARGET <= HWY_AVX3

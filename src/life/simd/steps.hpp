@@ -20,8 +20,8 @@ constexpr Step step_of(LifeRule rule) { return {compiled_index(rule), coefficien
 inline constexpr std::int64_t longest_lanes = 8;
 
 /// Rows that are `pitch` words apart. The kernel also reads the row above, the row below, and the words to the left and
-/// right of each row. The caller must set these. The kernel writes `words` words of each row, and garbage up to the
-/// next multiple of longest_lanes. Input and output must be different grids.
+/// right of each row. The caller must set all words that the kernel reads. The kernel writes `words` words of each row,
+/// and garbage up to the next multiple of longest_lanes. Input and output must be different grids.
 struct Band {
   const std::uint64_t* from;
   std::uint64_t* to;
@@ -35,7 +35,7 @@ void advance_band(const Step& step, const Band& band);
 /// Returns the previous setting.
 bool allow_double_shifts(bool allowed);
 
-/// Returns the words per register on this machine.
+/// Returns the number of words in a register of this machine.
 std::int64_t lanes_here();
 
 /// A grid that is only a few words wide. It is stored by columns, so that a register holds cells of several rows.

@@ -57,7 +57,7 @@ LifeCase make_case(std::uint64_t seed, std::uint64_t number) {
   made.options.rule = {static_cast<std::uint16_t>(known ? 8 : random.below(512)),
                        static_cast<std::uint16_t>(known ? 12 : random.below(512))};
   if (made.options.boundary == LifeBoundary::plane) {
-    // Most rules with B1 fill the plane, so their runs are short.
+    // Most rules with B1 fill the plane, so runs of such rules are short.
     made.options.generations = known && random.chance(0.5) ? random.between(60, 170) : random.between(0, 12);
     made.options.left = random.between(-200, 200);
     made.options.top = random.between(-200, 200);
@@ -82,9 +82,10 @@ State first_state(const LifeCase& made) {
   return state;
 }
 
-/// For each cell, counts the neighbours that differ from the background. Cells without such neighbours are left out.
 State next_state(const LifeCase& made, const State& now) {
   const LifeBoundary boundary = made.options.boundary;
+  // For each cell: number of neighbours that differ from the background. Most cells have no such neighbours and no
+  // entry.
   std::map<Place, int> unlike;
   for (const auto& [y, x] : now.cells) {
     unlike.try_emplace({y, x}, 0);

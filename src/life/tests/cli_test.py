@@ -18,7 +18,7 @@ from kit import DATA, GRADUS, Case, InterruptCase, content
 GLIDER = "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n"
 
 
-# tests/cli/cli_test.py calls this: see tests/cli/run.py.
+# Returns the jobs that tests/cli/cli_test.py runs: see tests/cli/run.py.
 def json_jobs(case):
     path = case.path("glider.rle")
     with open(path, "w") as file:
@@ -132,7 +132,8 @@ class Life(Case):
             self.malformed(text, says)
 
     def test_what_takes_too_much_memory(self):
-        """The file is correct, so the exit status must mean a run-time failure."""
+        """The file is well-formed but its grid is too large. So the exit status must be the status of run-time
+        failures."""
         huge = self.pattern("x = 576460752303423488, y = 1\n576460752303423488o!\n")
         self.refused(1, "life", huge, says=["pattern.rle:2:1:", "take more than"])
 
@@ -161,7 +162,8 @@ class Life(Case):
             self.refused(2, "life", self.pattern(), "-g=" + text, says=["from 0 to 2^63 - 1, such as 1000, 2^30 or 1e6"])
 
     def test_far_places_read_back(self):
-        """Checks that output reads back: coordinates up to 2^62, generations up to 2^64 - 1."""
+        """Checks that the command can read what it writes, for coordinates up to 2^62 and generations up to 2^64 -
+        1."""
         for text in ("#CXRLE Pos=4611686018427387000,-4611686018427387904 Gen=18446744073709551000\n"
                      "x = 3, y = 3, rule = B3/S23\nbo$2bo$3o!\n",
                      "#CXRLE Pos=-4611686018427387904,0 Gen=9223372036854775808\n"
@@ -178,8 +180,8 @@ class Life(Case):
         self.assertEqual(self.succeed("life", self.pattern(text), "-g", 0).stdout.splitlines()[0], "#CXRLE Pos=1,2")
 
     def test_places_are_those_of_golly(self):
-        """Checks the cells of three generations. bgolly 3.3 has the same cells at the same coordinates
-        (golly_cli_test.py compares)."""
+        """Checks the cells of three generations. bgolly 3.3 computes the same cells at the same coordinates, as
+        golly_cli_test.py checks."""
         glider = {0: "1 0, 2 1, 0 2, 1 2, 2 2", 1: "0 1, 2 1, 1 2, 2 2, 1 3", 37: "9 10, 11 10, 10 11, 11 11, 10 12"}
         for name, text, wanted in (
             ("plane.rle", "x = 5, y = 4\nbo$2bo$3o!\n", glider),
@@ -307,8 +309,8 @@ class LifeFiles(Case):
         self.refused(2, "life", gun, "--every", 2, says=["--every"])
         self.refused(2, "life", gun, "--scale", 2, says=["--scale"])
         self.refused(2, "life", gun, "--until-stable", "-o", film, says=["--until-stable"])
-        # The folder is refused, because it has frames of another run. The names of these frames have another length, so
-        # the old frames would mix with the new frames.
+        # The folder is refused, because it contains frames of another run. The names of these frames have a different
+        # number of digits, so the new frames would not replace them.
         self.refused(2, "life", gun, "-g", 3, "--frames", folder, says=["--frames", folder, "pgm"])
         self.assertEqual(sorted(os.listdir(folder)), ["00.pgm", "06.pgm", "12.pgm"])
 
@@ -417,8 +419,9 @@ class LifeView(Case):
     """Tests the live view in a pseudo-terminal."""
 
     def watch(self, keys, *arguments, size=(24, 80)):
-        """Sends events. An event is a pair: a delay in seconds, and bytes or a signal or a size. Returns the output,
-        the status, and the terminal settings before and after."""
+        """Runs the live view and sends events to it. An event is a pair. The first element of the pair is a delay in
+        seconds. The second element is bytes, a signal or a size. Returns the output, the status, and the terminal
+        settings before and after."""
         master, slave = pty.openpty()
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         before = termios.tcgetattr(slave)
@@ -466,7 +469,7 @@ class LifeView(Case):
         lines = [frame.splitlines() for frame in frames]
         self.assertEqual({len(frame) for frame in lines}, {24})
         shown = ["".join(frame[:-1]) for frame in lines]
-        # Horizontal and vertical blinkers, as half and whole characters.
+        # A horizontal blinker appears as half blocks, a vertical blinker as a full block.
         self.assertTrue(any("▀▀▀" in frame or "▄▄▄" in frame for frame in shown))
         self.assertTrue(any("█" in frame for frame in shown))
         self.assertTrue(any("paused" in frame[-1] for frame in lines))
@@ -507,5 +510,5 @@ class LifeView(Case):
         generations = [int(match) for match in re.findall(r"generation (\d+)", "".join(frames))]
         self.assertEqual(sorted(set(generations)), [0, 2, 4, 5, 7])
         self.assertIn("20/s", frames[0])
-        # All keys fit on a line of 80 columns.
+        # The line that explains the keys fits in 80 columns.
         self.assertIn("q quit", frames[-1].splitlines()[-1])

@@ -1,6 +1,7 @@
 // Tests readers and writers of Life patterns: results for every format, round trips, and the messages and positions of
 // errors.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -140,7 +142,7 @@ TEST(LifePatterns, OddSpellingsAreRead) {
   EXPECT_NE(refusal("[M2] (golly 3.3)\n").find("without a rule"), std::string::npos);
 }
 
-// Golly writes this file for a cell at (0, 0), and reads it back to the same place.
+// For a cell at (0, 0), Golly writes this file. When Golly reads the file, the cell is at (0, 0) again.
 TEST(LifePatterns, MacrocellCountsRowsAsGollyDoes) {
   const std::string text = "[M2] (gradus)\n#R B3/S23\n$$$$$$$*$\n4 0 1 0 0\n";
   const Cells origin{{0, 0}};
@@ -235,7 +237,7 @@ TEST(LifePatterns, CellsFarApartMakeATree) {
   ASSERT_TRUE(list.tree.has_value());
   constexpr std::int64_t far = std::int64_t{1} << 60;
   EXPECT_EQ(cells_of(list), (Cells{{far, -7}, {-far, far}}));
-  // The position is no multiple of eight.
+  // The position is not a multiple of eight.
   const LifePattern moved = parse("#CXRLE Pos=-3,5\nx = 400000000001, y = 400000000003\no400000000002$400000000000bo!");
   EXPECT_EQ(cells_of(moved), (Cells{{-3, 5}, {399999999997, 400000000007}}));
   // Dense cells become a grid, even a large one.
@@ -308,8 +310,7 @@ TEST(LifePatterns, WhatIsWrittenReadsBack) {
 }
 
 TEST(LifePatterns, CommentsStayComments) {
-  // A comment of one format may mean a rule, a place or a generation in another format. It may also mean this if it
-  // precedes the header.
+  // In another format, or before the header, the text of such a comment would state a rule, a place or a generation.
   for (const std::string comment : {"!R 1/1", "!Replicator", "!r 1/1", "!P 5 6", "!G 7", "!CXRLE Pos=8,9", "!"}) {
     const LifePattern pattern = parse(comment + "\nO\n", called("life_plaintext"));
     for (const char* const output : {".rle", ".mc"}) {
@@ -388,6 +389,60 @@ TEST(LifePatterns, SparseOnesAreWrittenWithoutAGrid) {
   EXPECT_EQ(cells_of(parse(text)), cells_of(far));
   EXPECT_THROW((void)life_text(far, ".cells"), Error);
   EXPECT_EQ(cells_of(parse(life_text(far, ".mc"))), cells_of(far));
+}
+
+/// Returns a plain picture whose cells are alive by a fixed rule. Separators take turns.
+std::string plain_picture(bool gray, std::int64_t width, std::int64_t height,
+                          const std::vector<std::string>& separators) {
+  std::string text =
+      (gray ? "P2 " : "P1 ") + std::to_string(width) + " " + std::to_string(height) + (gray ? " 120 " : " ");
+  for (std::int64_t cell = 0; cell < width * height; ++cell) {
+    const bool alive = cell * cell % 7 < 3;
+    text += gray ? std::to_string(alive ? cell % 120 : 120) : std::string(1, alive ? '1' : '0');
+    text += separators[static_cast<std::size_t>(cell) % separators.size()];
+  }
+  return text;
+}
+
+bool has_cells_of_plain_picture(const LifePattern& pattern, std::int64_t width, std::int64_t height) {
+  if (pattern.cells.width() != width || pattern.cells.height() != height) return false;
+  for (std::int64_t cell = 0; cell < width * height; ++cell)
+    if (pattern.cells(cell / width, cell % width) != (cell * cell % 7 < 3)) return false;
+  return true;
+}
+
+TEST(LifePatterns, PlainPicturesHaveAnySeparators) {
+  for (const std::int64_t width : {1, 7, 8, 9, 63, 64, 65, 130})
+    for (const bool gray : {false, true})
+      for (const std::vector<std::string>& separators : {std::vector<std::string>{" "},
+                                                         {"\n"},
+                                                         {" ", " ", "\r\n"},
+                                                         {" ", " # 1 0 1\n", "\t", "\v \f"},
+                                                         {gray ? " " : "", gray ? "\n" : "", " ", "#\n"}}) {
+        const LifePattern pattern = parse(plain_picture(gray, width, 5, separators));
+        EXPECT_TRUE(has_cells_of_plain_picture(pattern, width, 5)) << width << " " << gray;
+      }
+}
+
+TEST(LifePatterns, LongLinesOfPlainPicturesComeInPieces) {
+  const Folder folder;
+  for (const bool gray : {false, true}) {
+    // The line is longer than a piece of a file, and the reader of a pipe does not know its length in advance.
+    const std::int64_t width = gray ? 1700 : 3000;
+    std::string text = plain_picture(gray, width, 3000, {gray ? " " : ""});
+    ASSERT_GT(text.size(), std::size_t{8} << 20);
+    EXPECT_TRUE(has_cells_of_plain_picture(parse(text), width, 3000));
+    const std::string pipe = folder / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(pipe) << text; });
+    const LifePattern back = read_life(pipe);
+    writer.join();
+    std::filesystem::remove(pipe);
+    EXPECT_TRUE(has_cells_of_plain_picture(back, width, 3000));
+    const std::size_t fault = text.size() - 1000;
+    text[fault] = 'x';
+    EXPECT_TRUE(refusal(text).starts_with("test:1:" + std::to_string(fault + 1) + ": 'x")) << refusal(text);
+  }
 }
 
 TEST(LifePatterns, MalformedOnesAreRefusedWithTheirPlace) {

@@ -399,8 +399,8 @@ TEST(LifeStop, EveryVariantStopsSoon) {
   }
 }
 
-// Tests stop requests while a pattern is copied to a grid. The first touch of the memory takes a large part of the
-// time of such a call.
+// Tests stop requests while a pattern is copied to a grid. Such a call spends much of its time on the first access to
+// the grid's memory.
 TEST(LifeStop, IsSeenWhileCellsAreBroughtToAGrid) {
   LifePattern pattern;
   pattern.cells = drawn({"ooo"});

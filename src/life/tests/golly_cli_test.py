@@ -1,5 +1,5 @@
-"""Golly's pattern collection, generation by generation: `gradus life` and Golly's program `bgolly` produce the same
-cells at the same coordinates. Run by tests/cli/run.py.
+"""Compares `gradus life` with Golly's program `bgolly` on Golly's pattern collection, generation by generation. Both
+programs must compute the same cells at the same coordinates. Run by tests/cli/run.py.
 
 Both programs write Macrocell. A reader that shares no code with the project compares the files.
 """
@@ -22,7 +22,7 @@ ENDINGS = (".rle", ".mc", ".lif", ".cells", ".mcl")
 GENERATIONS = (0, 1, 37, 1024)
 SECONDS = 60  # seconds per program; slower patterns are counted separately
 
-# The families of rules, and the worlds, that Gradus names when it refuses a pattern.
+# The reasons for which Gradus refuses patterns, in the words of its error messages.
 REASONS = ("Larger than Life", "rules of a table", "Generations", "von Neumann", "hexagonal", "Hensel", "MAP", "one dimension",
            "without bounds in one direction", "Klein bottle", "cross-surface", "sphere", "shifted or twisted", "MCell",
            "even number of generations")
@@ -34,7 +34,7 @@ def text_of(path):
 
 
 def is_two_state(text):
-    """Returns true if the file names a B/S rule or no rule, which means B3/S23."""
+    """Returns true if the file names a B/S rule or no rule. A file without a rule means B3/S23."""
     if text.startswith("#MCell"):
         return False
     rules = re.findall(r"^(?:x\s*=.*rule\s*=|#[rR])\s*([^\s,]+)", text, re.MULTILINE)
@@ -53,7 +53,7 @@ class Squares:
         return self.known.setdefault((level, *parts), len(self.known) + 1)
 
     def of_file(self, path):
-        """Returns (level, four quarters) of the smallest root around the centre, or None for an empty plane."""
+        """Returns the smallest root around the centre as a pair (level, four quarters), or None for an empty plane."""
         numbers, levels, parts, top = [0], [0], {0: (0, 0, 0, 0)}, 0
         for line in text_of(path).splitlines()[1:]:
             if not line or line[0] == "#":
@@ -87,7 +87,8 @@ class GollyCollection(Case):
                        capture_output=True, timeout=SECONDS, check=True)
 
     def same_population(self, path, generations):
-        """Compares only populations. bgolly writes no coordinates for B0 rules, because its HashLife refuses them."""
+        """Compares only populations. bgolly writes no coordinates for B0 rules, because its HashLife refuses such
+        rules."""
         theirs = subprocess.run([BGOLLY, "-i", str(max(generations, 1)), "-m", str(generations), path],
                                 capture_output=True, text=True, timeout=SECONDS, check=True)
         ours = subprocess.run([kit.GRADUS, "life", path, "-g", str(generations), "--json"], capture_output=True, text=True,

@@ -56,7 +56,7 @@ class OnDevice {
   cuda::DeviceBuffer<std::uint64_t> memory_;
 };
 
-/// Returns the CPU's result. Its rows are `stride` words apart, with garbage between them.
+/// Returns the grid that the CPU computes. Its rows are `stride` words apart, with garbage between them.
 std::vector<std::uint64_t> truth_of(const std::vector<std::uint64_t>& words, std::int64_t height, std::int64_t width,
                                     std::int64_t stride, const LifeOptions& options, std::uint64_t& population) {
   std::vector<std::uint64_t> result(words.size(), rubbish);

@@ -103,7 +103,7 @@ TEST(life_hashlife, soups_against_the_oracle) {
 }
 
 TEST(life_hashlife, any_number_of_generations) {
-  // A glider moves by one cell in four generations, anywhere.
+  // A glider moves by one cell in four generations, wherever it is.
   for (const std::uint64_t generation : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 100U, 1000003U}) {
     const LifeTree is = later(pattern(glider, -3, 60), generation);
     const auto cells = static_cast<std::int64_t>(generation / 4);
@@ -128,7 +128,7 @@ TEST(life_hashlife, generations_past_2_to_the_60) {
   EXPECT_EQ(box.top, cells + phase.top);
   const std::uint64_t whole = population(later(pattern(gun), 300 + generation % 30)).low;
   EXPECT_EQ(population(later(pattern(gun), generation)).low, whole + 5 * ((generation - 300 - generation % 30) / 30));
-  // Tests repeated advances. The plane is unbounded, but the level of a tree has a maximum.
+  // Advances the pattern repeatedly. The plane is unbounded, but the level of a tree has a maximum.
   Universe universe({}, plenty, {});
   universe.load(pattern(glider));
   for (int step = 0; step < 4; ++step) universe.advance(~std::uint64_t{0});
@@ -225,7 +225,8 @@ TEST(life_hashlife, little_address_space) {
 TEST(life_hashlife, stops_soon) {
   const LifeGrid cells = soup(2000, 2000, 0.4, 1);
   const LifeTree tree = life_tree(cells.view(), 0, 0);
-  // Tests a stop during the construction of squares. With the smaller limit, the stop can also interrupt a collection.
+  // Tests a stop during the construction of squares. With the smaller limit, the stop can also interrupt a garbage
+  // collection.
   for (const std::uint64_t limit : {plenty, std::uint64_t{48} << 20})
     tests::expect_to_stop_soon(0.5, 1, [&](const std::stop_token& stop) {
       Universe universe({}, limit, stop);

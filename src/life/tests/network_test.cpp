@@ -1,4 +1,4 @@
-// Checks networks against their rules on all 512 neighbourhoods, and the kernels of each instruction set.
+// Checks networks against their rules on all 512 neighbourhoods. Also checks the kernels of each instruction set.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -16,7 +16,7 @@
 namespace gradus::life_detail {
 namespace {
 
-/// The 512 neighbourhoods as eight words of 64: bit n of word w is the cell `place` of neighbourhood 64 w + n.
+/// The 512 neighbourhoods as eight words of 64: bit n of word w is the state of one cell in neighbourhood 64 w + n.
 struct All {
   std::uint64_t of[8];
 };
@@ -116,7 +116,7 @@ TEST(LifeNetworks, OfAnyRule) {
   }
 }
 
-/// Returns every second case with the oracle's answer.
+/// Returns every second case, together with the oracle's answer.
 const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   static const auto all = [] {
     std::vector<std::pair<std::string, PreparedCase<void>>> some;
@@ -128,8 +128,7 @@ const std::vector<std::pair<std::string, PreparedCase<void>>>& some_cases() {
   return all;
 }
 
-/// Makes the variants and count_ones() use the kernels of the instruction set named `of`. Checks every variant on some
-/// cases, and checks count_ones().
+/// Checks every variant on some cases, and checks count_ones(). Both must use the kernels of the instruction set `of`.
 void check_kernels(const std::string& of) {
   SCOPED_TRACE(of);
   Execution execution;

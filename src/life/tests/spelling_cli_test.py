@@ -44,7 +44,7 @@ class Pattern:
         return ["".join(alive if (x, y) in self.cells else dead for x in range(self.width)) for y in range(self.height)]
 
     def world(self, rule):
-        """Returns the rule, possibly with a topology too small for the pattern."""
+        """Returns the rule, sometimes followed by a topology that is too small for the pattern."""
         if self.draw.random() < 0.5:
             return rule
         letter, self.boundary = self.draw.choice((("T", "torus"), ("p", "dead")))
@@ -119,7 +119,7 @@ class Pattern:
         return {(x + left, y + top) for x, y in self.cells}
 
     def follow(self, message):
-        """Follows the remedy in the message, with knowledge of the pattern. Returns false if there is no remedy."""
+        """Corrects the file as the message suggests. Returns false if the message suggests nothing."""
         if match := re.search(r"the header says that ([xy]) = (\d+); correct that number", message):
             right = {"x": self.width, "y": self.height}[match[1]]
             self.lines = [re.sub(rf"{match[1]} = {match[2]},", f"{match[1]} = {right},", line) if line.startswith("x") else line

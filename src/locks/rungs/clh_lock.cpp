@@ -5,8 +5,8 @@
 //
 // Cost: one atomic exchange to acquire, one write to release. Memory: 256 bytes per lock. In addition, one node of 128
 // bytes for each lock, and one for each thread that holds a lock or waits for a lock.
-// Limits: a thread polls memory that another thread wrote last. On machines where such memory is remote, `mcs_lock`
-// polls local memory instead.
+// Limits: a waiting thread polls its predecessor's node, which is in remote memory on some machines. With `mcs_lock`, a
+// waiting thread always polls its own node.
 // The code: include/gradus/locks/clh_lock.hpp and node_pool.hpp.
 // Sources: T. S. Craig, "Building FIFO and priority-queuing spin locks from atomic swap" (1993); P. Magnusson, A.
 // Landin and E. Hagersten, "Queue locks on cache coherent multiprocessors" (1994).

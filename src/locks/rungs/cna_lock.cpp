@@ -3,8 +3,8 @@
 // What changes from `mcs_lock`: a releasing thread prefers a successor on its own NUMA node, so that the guarded data
 // stays in the caches of that node. After 256 such hand-offs the threads that were overtaken go first.
 //
-// Cost: as `mcs_lock`, plus a walk along the queue to the first thread of the same node if there are several nodes.
-// Memory: 256 bytes.
+// Cost: as `mcs_lock`. On a machine with several NUMA nodes, a releasing thread also walks along the queue to the first
+// thread on its own node. Memory: 256 bytes.
 // Limits: with a single NUMA node, the lock has no advantage. Threads of other NUMA nodes are overtaken, but only until
 // the limit is reached.
 // The code: include/gradus/locks/cna_lock.hpp.

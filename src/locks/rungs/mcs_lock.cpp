@@ -1,7 +1,7 @@
 // mcs_lock: a queue of threads, each of which admits its successor.
 //
-// What changes from `clh_lock`: a waiting thread polls a node on its own stack, and the releasing thread writes to it.
-// A thread that does not wait needs no node, and no node outlives the wait.
+// What changes from `clh_lock`: a waiting thread polls a node on its own stack, and the releasing thread writes to this
+// node. A thread that does not wait needs no node, and no node outlives the wait.
 //
 // Cost: without contention one compare-and-swap to acquire and one to release; otherwise an exchange, a link from the
 // predecessor, and a write. Memory: 256 bytes.

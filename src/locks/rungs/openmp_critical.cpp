@@ -5,8 +5,8 @@
 //
 // Cost: the lock of the runtime. GNU's runtime spins for a while and then sleeps; the environment variables
 // OMP_WAIT_POLICY and GOMP_SPINCOUNT set the time.
-// Limits: a critical section guards a block of code, not an object. It has no try_lock() and supports no condition
-// variable.
+// Limits: a critical section guards a block of code, not an object. A critical section has no try_lock() and supports
+// no condition variable.
 // Source: the OpenMP specification's `critical` construct.
 #include "locks/contend.hpp"
 #include "locks/problem.hpp"

@@ -3,7 +3,7 @@
 // What changes from `pthread_mutex`: the interface, which throws exceptions for errors. Every C++ program has this
 // mutex, so it is the baseline for all locks below.
 //
-// Cost and limits: as `pthread_mutex`, by which it is implemented on Linux.
+// Cost and limits: as `pthread_mutex`, which implements std::mutex on Linux.
 // Source: ISO/IEC 14882, [thread.mutex].
 #include <mutex>
 

@@ -1,5 +1,5 @@
-// tas_lock: test-and-set. Every waiting thread sets one flag again and again. A thread that finds the flag clear before
-// its write has the lock.
+// tas_lock: test-and-set. Every waiting thread sets one flag again and again. A thread whose write changes the flag
+// from clear to set has the lock.
 //
 // What changes from `pthread_spin`: this library implements the lock and places it on separate cache lines. A thread
 // yields its CPU after waiting for some microseconds. All waiting threads write to the flag again and again.

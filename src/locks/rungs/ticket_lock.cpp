@@ -4,9 +4,9 @@
 // number, so no thread overtakes another.
 //
 // Cost: one atomic addition to acquire; one write to release, which all waiting threads then read. Memory: 256 bytes.
-// Limits: a hand-off transfers the cache line to every waiting thread. A lock with a fixed order must wait for the next
-// thread even if that thread has no CPU. With more threads than CPUs, each hand-off may therefore take a time slice.
-// The code: include/gradus/locks/ticket_lock.hpp.
+// Limits: a hand-off transfers the cache line to every waiting thread. Because the order is fixed, the lock goes to the
+// next thread even if that thread has no CPU. With more threads than CPUs, each hand-off may therefore take a time
+// slice. The code: include/gradus/locks/ticket_lock.hpp.
 // Source: J. M. Mellor-Crummey and M. L. Scott, "Algorithms for scalable synchronization on shared-memory
 // multiprocessors" (1991).
 #include "gradus/locks/ticket_lock.hpp"

@@ -5,7 +5,7 @@ import json
 from kit import Case
 
 
-# tests/cli/cli_test.py calls this: see tests/cli/run.py.
+# Returns the jobs that tests/cli/cli_test.py runs: see tests/cli/run.py.
 def json_jobs(case):
     return {}  # there is no command that uses locks
 

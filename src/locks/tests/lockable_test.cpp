@@ -275,8 +275,7 @@ TYPED_TEST(Lockable, AThousandThreadsWaitAndEnd) {
   EXPECT_EQ(count, threads);
 }
 
-// Tests other standard uses of a Lockable: a guard passes the lock to another guard, and a guard unlocks before the end
-// of its scope.
+// Tests the standard guards: a guard passes the lock to another guard, and a guard unlocks before the end of its scope.
 TYPED_TEST(Lockable, GuardsPassItOn) {
   TypeParam lock;
   std::unique_lock one(lock);
@@ -306,7 +305,8 @@ TYPED_TEST(Lockable, AConditionVariableWaitsNoLongerThanItIsTold) {
   EXPECT_FALSE(another_thread_can_take(lock));
 }
 
-// A forked child has copies of the locks and the nodes. Its only thread uses some of these nodes and makes others.
+// A forked child has copies of the locks and the nodes. The child's only thread uses some of these nodes and makes
+// additional ones.
 TYPED_TEST(Lockable, WorksInAForkedChild) {
   EXPECT_EXIT(
       {
@@ -347,7 +347,7 @@ TYPED_TEST(Lockable, WorksBeforeMain) {
   EXPECT_TRUE(another_thread_can_take(static_lock<TypeParam>));
 }
 
-// Runs after the test. If it failed, the program would end with an error or would not end.
+// The destructor runs after the tests. If the lock did not work there, the program would exit with an error or hang.
 template <class Lock>
 struct AtExit {
   ~AtExit() {
@@ -397,7 +397,7 @@ TYPED_TEST(TimedLockable, SucceedsWhereItIsFreeOrBecomesFree) {
 }
 
 TYPED_TEST(TimedLockable, WhoGivesUpTakesNoWakeAlong) {
-  // Some threads give up while the holder releases the lock. After that, no other thread may sleep for ever.
+  // Some threads give up while the holder releases the lock. The remaining threads must not sleep for ever.
   for (int round = 0; round < 200; ++round) {
     TypeParam lock;
     lock.lock();
@@ -462,12 +462,12 @@ TEST(Deadline, IsTheNextTickOfTheClock) {
     return lock_deadline(Deadline(time)).time_since_epoch().count();
   };
   using Samples = std::chrono::duration<std::int64_t, std::ratio<1, 44100>>;
-  EXPECT_EQ(ticks(Samples(1)), 22676);  // 22675.7
+  EXPECT_EQ(ticks(Samples(1)), 22676);  // exact: 22675.7
   EXPECT_EQ(ticks(Samples(-1)), -22675);
   EXPECT_EQ(ticks(Samples(44100)), 1'000'000'000);
   EXPECT_EQ(ticks(Samples(std::int64_t{44100} * 1'800'000'000 + 1)), 1'800'000'000'000'022'676);
   using Frames = std::chrono::duration<std::int64_t, std::ratio<1001, 30000>>;
-  EXPECT_EQ(ticks(Frames(7)), 233'566'667);  // 233566666.7
+  EXPECT_EQ(ticks(Frames(7)), 233'566'667);  // exact: 233566666.7
   EXPECT_EQ(ticks(std::chrono::duration<std::int64_t, std::pico>(-1999)), -1);
   EXPECT_EQ(ticks(std::chrono::duration<std::uint64_t, std::pico>(~std::uint64_t{0})) / 1'000'000, 18'446'744'073);
   EXPECT_EQ(ticks(std::chrono::duration<signed char, std::ratio<3600>>(-2)), -7'200'000'000'000);
@@ -539,7 +539,7 @@ TYPED_TEST(TimedLockable, AClockThatThrowsLeavesNobodyBehind) {
       FailingClock::looks_left = allowed;
       EXPECT_THROW(lock.try_lock_until(FailingClock::time_point::max()), std::runtime_error);
     }).join();
-    // A thread whose clock has thrown must not keep later threads from being woken by unlock().
+    // Although the clock of an earlier thread has thrown, unlock() must wake these threads.
     std::vector<std::jthread> waiting;
     for (int thread = 0; thread < 2; ++thread) waiting.emplace_back([&] { const std::scoped_lock guard(lock); });
     std::this_thread::sleep_for(milliseconds(2));

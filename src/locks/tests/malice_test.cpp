@@ -115,7 +115,7 @@ TEST(LocksMalice, ParkLockIsNotTouchedOnceAllHaveHadIt) {
         if (have_had_it.fetch_add(1) + 1 == threads) AllAtOnce::is_destroyed = true;
       });
     all_here.arrive_and_wait();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // gives all threads the time to register
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // gives all threads time to register
     AllAtOnce::lets_go = true;
     lock.unlock();
     AllAtOnce::lets_go = false;

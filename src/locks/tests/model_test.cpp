@@ -79,8 +79,8 @@ const std::vector<Job>& usual_jobs() {
 
 using Make = std::function<Scenario()>;
 
-/// Checks that no execution has a violation. Also checks that weakening the memory order at any site (in `only_file`,
-/// if given) causes a violation.
+/// Checks that no execution has a violation. Then weakens one memory order after another, and checks that each
+/// weakening causes a violation. If `only_file` is given, weakens only the memory orders in that file.
 void check_all(const std::vector<std::pair<std::string, Make>>& scenarios, const std::string& only_file = "") {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {
@@ -125,7 +125,7 @@ TEST(LocksModel, Cna) { check_lock<basic_cna_lock<model::policy>>(usual_jobs());
 TEST(LocksModel, Park) { check_lock<basic_park_lock<model::policy>>(usual_jobs()); }
 
 // The first and the third thread are on the same NUMA node. If the second thread waits in front of the third thread,
-// the third thread may overtake it, but only once.
+// the third thread may overtake the second thread, but only once.
 TEST(LocksModel, CnaPassesThreadsOfOtherNodes) {
   std::set<std::vector<int>> orders;
   using Lock = basic_cna_lock<model::policy>;

@@ -15,7 +15,7 @@
 namespace gradus::locks_detail {
 namespace {
 
-/// Delays the calling thread in some of the calls. A thread-local random number selects these calls.
+/// Delays the calling thread or returns at once. A thread-local random number decides.
 void delay() {
   static std::atomic<unsigned> seeds{1};
   thread_local unsigned state = seeds.fetch_add(1, std::memory_order_relaxed) * 2654435761U;
@@ -84,8 +84,8 @@ constexpr int rounds = 300;
 constexpr int rounds = 1000;
 #endif
 
-/// Runs enter(thread, section) `rounds` times on each of `threads` threads. Returns the number of sections in which
-/// another thread was seen.
+/// Runs enter(thread, section) `rounds` times on each of `threads` threads. Returns the number of sections in which a
+/// thread saw another thread inside.
 template <class Enter>
 int overlaps(int threads, const Enter& enter) {
   std::atomic<int> inside{-1};

@@ -51,7 +51,7 @@ struct Call {
   Input<T, B> b;
   MatmulView<T> c;
   bool given = false;  ///< true if C is in memory that the caller passed
-  bool reads = false;  ///< true if A and B are read; if false, their contents are arbitrary
+  bool reads = false;  ///< true if the call reads A and B; otherwise their contents may be arbitrary
   std::int64_t batches = 0;
   std::int64_t m = 0;
   std::int64_t n = 0;

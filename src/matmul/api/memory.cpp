@@ -40,7 +40,7 @@ room::Shape describe(const MatmulShape& shape, const MatmulOptions& options, con
   return sizes;
 }
 
-/// Returns the bytes of the elements that are kept for measuring the error.
+/// Returns the size in bytes of the elements that are kept for measuring the error.
 template <class T>
 std::uint64_t sample_bytes(const MatmulShape& shape, const MatmulOptions& options) {
   room::Problem<T> problem;

@@ -25,7 +25,7 @@ void for_packed_rows(const CallerMatrix<T>& given, const Job& job, const Visit& 
   core::honour_stop(job.stop(), "stopped while matrices were packed");
 }
 
-/// Returns a contiguous, row-major copy of matrices in host memory.
+/// Copies matrices from host memory to a buffer in host memory that is contiguous and row-major.
 template <class T, class Job>
 Buffer<std::remove_const_t<T>> packed(const CallerMatrix<T>& given, const Job& job) {
   Buffer<std::remove_const_t<T>> copy(given.elements());

@@ -27,7 +27,7 @@ class Copies {
       : wide_(wide.b), b_stride_(product.b.row_stride), a_stride_(product.a.row_stride) {
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / Shape::portion;
-    const std::int64_t last = product.m - 1 - top;  // number of the last row of A, counted from the tile's first row
+    const std::int64_t last = product.m - 1 - top;  // index of the last row of A, relative to the tile's first row
     a_rows_ = static_cast<int>(max(std::int64_t{0}, min(last - row, std::int64_t{Shape::rows})));
     a_left_ = product.k - first - thread % Shape::portion;
     a_ = &product.a(top + min(std::int64_t{row}, last), first + thread % Shape::portion);

@@ -46,10 +46,10 @@ __device__ Share share_of(const Tiles& tiles, const Split<T>& split) {
 
 constexpr int line_threads = 128;
 
-// Matrix times column. A warp computes 32 rows, one per thread, and loads 32 x 32 elements at a time. In each row the
-// warp loads 32 neighbours, and it issues the loads of all rows before it waits. Each thread then reads its row from
-// shared memory. The next 32 x 32 elements are loaded while the current ones are used. Launch shape: a block of 4 warps
-// per 128 rows of C. If k is split, each part of k has a separate block.
+// Matrix times column. A warp computes 32 rows, one per thread, and loads 32 x 32 elements at a time. The 32 elements
+// that the warp loads from a row are adjacent. The warp issues the loads of all rows before it waits. Each thread then
+// reads its row from shared memory. The next 32 x 32 elements are loaded while the current ones are used. Launch shape:
+// a block of 4 warps per 128 rows of C. If k is split, each part of k has a separate block.
 template <class T>
 __global__ void __launch_bounds__(line_threads) multiply_rows(Product<T> product, Tiles tiles, Split<T> split) {
   constexpr int side = 32;
@@ -110,7 +110,7 @@ struct LongRows {
 };
 
 /// Returns true if the copy engine can fetch the rows and the column. Only float benefits. Double needs half as many
-/// additions per byte, so multiply_rows() for double is already limited by memory alone.
+/// additions per byte as float, so multiply_rows() for double is already limited by memory alone.
 template <class T>
 bool has_long_rows(const Problem<T>& problem) {
   if (sizeof(T) != sizeof(float)) return false;

@@ -108,7 +108,8 @@ GpuOperands<T> gpu_operands(const Problem<T>& problem, const OnGpu& there) {
   return cost(transposed) < cost(straight) ? transposed : straight;
 }
 
-/// Returns an upper bound of the memory for the transfer of matrices of this shape. The bound holds for every layout.
+/// Returns an upper bound of the memory that it takes to transfer the matrices of a product with this shape. The bound
+/// holds for every layout.
 inline core::Memory most_to_bring(const Shape& shape, bool there) {
   const auto bytes = [&](std::int64_t rows, std::int64_t columns) {
     return cuda::part_bytes(shape.batches * rows * columns, static_cast<std::size_t>(shape.element_bytes));

@@ -24,8 +24,8 @@ struct PackedTile {
 
 // Packs tiles through shared memory: reads along the rows of the matrices and writes along the tile. The packed lines
 // are rows of A if `along_k` is true, otherwise columns of B. Past the end of k, a tile is padded with `beyond`.
-// Order::line(place) and Order::k(place) say which element is stored at a place of a tile. Groups of Order::depth
-// values of k are stored together.
+// A place of a tile holds the element of line Order::line(place) at k = Order::k(place). Groups of Order::depth values
+// of k are stored together.
 //
 // Launch shape: one block per tile.
 template <class T, class Order, bool along_k>

@@ -23,7 +23,7 @@ struct PanelPlan {
   std::int64_t a_places = 1;  ///< panels of A that the GPU holds at a time
   std::int64_t b_places = 1;
   /// If true, the steps visit all columns for one panel of rows before they proceed to the next panel of rows. If
-  /// false, rows and columns change roles.
+  /// false, they visit all rows for one panel of columns first.
   bool rows_outside = true;
   std::uint64_t bytes = 0;
   std::uint64_t working_bytes = 0;  ///< the part of `bytes` that a step needs in addition to its panels
@@ -51,7 +51,7 @@ inline std::uint64_t working_bytes(const Shape& shape, const PanelPlan& plan, co
   return most;
 }
 
-/// The sizes in bytes of a step's panels of A and B and of its block of C.
+/// The bytes that one step needs for its panel of A, its panel of B and its block of C.
 struct PanelBytes {
   std::uint64_t a, b, c;
 

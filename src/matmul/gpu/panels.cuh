@@ -58,8 +58,8 @@ inline constexpr int copying_threads = 128;
 inline constexpr int multiplying_threads = 256;
 inline constexpr int packed_threads = copying_threads + multiplying_threads;
 
-/// Returns the bytes of shared memory of a block: stages, the consumer's memory, and padding for alignment to 1024
-/// bytes.
+/// Returns the number of bytes of shared memory that a block needs for stages, the consumer's memory, and padding for
+/// alignment to 1024 bytes.
 template <class Consumer>
 constexpr std::size_t packed_shared_bytes =
     std::size_t{1024} + std::size_t{Consumer::stages} * Consumer::stage_bytes + Consumer::own_shared_bytes;

@@ -23,8 +23,8 @@ enum class Kernel : std::uint8_t {
   large,      ///< tiled; tile sizes are in PipelineShape
   medium,
   small,
-  tall,  ///< for few columns
-  wide   ///< for few rows
+  tall,  ///< tiled, for products with few columns
+  wide   ///< tiled, for products with few rows
 };
 
 struct TileSize {
@@ -54,7 +54,7 @@ inline constexpr std::int64_t multiprocessors = 132;
 inline constexpr std::int64_t many_threads = 256 * multiprocessors;
 /// The largest number of elements of C for which k is split. The tiles of a larger C occupy the GPU without splitting.
 inline constexpr std::int64_t most_split_elements = std::int64_t{1} << 21;
-/// Upper limit of the memory for the sums of blocks of k.
+/// The sums of blocks of k may take at most this number of bytes of memory.
 inline constexpr std::uint64_t most_sum_bytes = std::uint64_t{64} << 20;
 
 inline std::int64_t blocks_of_k(const Shape& shape) { return pieces(shape.k, block_depth); }
@@ -147,8 +147,8 @@ inline Plan plan_of(const Shape& shape) {
   return plan;
 }
 
-/// Returns the plan for the product of a matrix and a column, both of which the copy engine can fetch. Splits k into as
-/// many parts as can run concurrently, but never into more parts than `plan` has slices.
+/// Returns the plan for a matrix times a column if the copy engine can fetch both. Splits k into as many parts as can
+/// run concurrently, but never into more parts than `plan` has slices.
 inline Plan by_long_rows(Plan plan, const Shape& shape) {
   constexpr std::int64_t at_once = 6 * multiprocessors;
   plan.kernel = Kernel::long_rows;

@@ -66,8 +66,9 @@ struct Tiles {
     const std::int64_t within = tile % of_a_product;
     return {tile / of_a_product, within / across, within % across};
   }
-  /// Returns the position of a tile in an order that numbers tiles column by column within strips of eight rows of
-  /// tiles. Consecutive tiles run concurrently and, in this order, share A and B in the L2 cache.
+  /// Returns the position of the tile with this number. Eight rows of tiles form a strip. The strips are numbered one
+  /// after another, and the tiles of a strip column by column. Consecutive tiles run concurrently and, in this order,
+  /// share A and B in the L2 cache.
   __device__ Place place_in_strips(std::int64_t tile) const {
     constexpr std::int64_t rows_at_once = 8;
     const std::int64_t within = tile % of_a_product;

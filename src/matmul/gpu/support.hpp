@@ -27,7 +27,8 @@ inline core::Support pipelined_on_gpu(const Shape& shape, const execution::Machi
   return execution::fits_shared(most_shared_bytes, "tiles", machine);
 }
 
-// Like gpu_memory(), but also includes the packed operands or the sums of blocks of k that are summed in parallel.
+// Like gpu_memory(), but includes more GPU memory: for packed operands if packing pays, otherwise for the sums of
+// blocks of k that are summed in parallel.
 inline core::Memory pipelined_memory(const Shape& shape, int threads) {
   core::Memory memory = gpu_memory(shape, threads);
   memory.device += shape.element_bytes == sizeof(float) && packing_pays(shape) ? packed_bytes(shape) : sum_bytes(shape);
@@ -41,8 +42,8 @@ inline core::Support on_tensor_cores(const Shape& shape, const execution::Machin
   return execution::has_warpgroup_products(machine);
 }
 
-// Like pipelined_memory(), but also includes the panels of a tensor-core rung. pipelined_memory() is included because
-// the rung may have to compute the product as `strict`.
+// Like pipelined_memory(), but also includes the panels of a tensor-core rung. The rung needs both if it falls back to
+// the accuracy `strict`, which `cuda_pipelined` computes.
 template <int parts>
 core::Memory tensor_memory(const Shape& shape, int threads) {
   core::Memory memory = pipelined_memory(shape, threads);

@@ -22,7 +22,8 @@ GRADUS_HOST_DEVICE bool has_vectors(const Operand<T>& operand) {
          operand.batch_stride % length == 0;
 }
 
-/// Returns true if one instruction can load or store each pair of neighbours that begins at an even column.
+/// Returns true if each pair of adjacent elements that begins at an even column can be loaded or stored by one
+/// instruction.
 template <class T>
 bool has_pairs(const Operand<T>& operand) {
   return reinterpret_cast<std::uintptr_t>(operand.data) % (2 * sizeof(T)) == 0 && operand.row_stride % 2 == 0 &&
@@ -38,7 +39,8 @@ __device__ __forceinline__ void store_vector(T* to, const Vector<T>& vector) {
   *reinterpret_cast<Vector<T>*>(to) = vector;
 }
 
-/// Loads neighbours along k. Past the borders, the values change no sum. `wide` is the result of has_vectors().
+/// Loads elements of A that are adjacent along k. Past the borders, the values change no sum. `wide` is the result of
+/// has_vectors().
 template <class T>
 __device__ __forceinline__ Vector<T> load_along_a(const Product<T>& product, std::int64_t row, std::int64_t inner,
                                                   bool wide) {
@@ -48,7 +50,8 @@ __device__ __forceinline__ Vector<T> load_along_a(const Product<T>& product, std
   for (int index = 0; index < vector_length<T>; ++index) vector.at[index] = product.load_a(row, inner + index);
   return vector;
 }
-/// Loads neighbours in a row of B. Past the borders, the values change no sum. `wide` is the result of has_vectors().
+/// Loads adjacent elements of a row of B. Past the borders, the values change no sum. `wide` is the result of
+/// has_vectors().
 template <class T>
 __device__ __forceinline__ Vector<T> load_along_b(const Product<T>& product, std::int64_t inner, std::int64_t column,
                                                   bool wide) {

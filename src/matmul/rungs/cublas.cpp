@@ -1,9 +1,9 @@
 // cublas: cuBLAS, NVIDIA's library for matrix products on its GPUs. A baseline for comparison, never chosen.
 //
 // What changes from `cuda_pipelined`: the kernels are NVIDIA's. In f64 they use the tensor cores' multiply-add. In f32
-// everything is computed in f32: TF32 is disabled because it has fewer digits. The order of the additions depends on
-// the GPU, the shape and the version of the library, and so do the bits of the result. One call of the library computes
-// many products of a batch.
+// everything is computed in f32: TF32 is disabled because it has fewer digits than float. The order of the additions
+// depends on the GPU, the shape and the version of the library, and so do the bits of the result. One call of the
+// library computes many products of a batch.
 //
 // The library of CUDA 13 or CUDA 12 is opened on first use, so that programs run without it.
 //

@@ -30,13 +30,13 @@ template <class T>
 struct Walk {
   const T* a;  ///< the next element of A to load
   const T* b;
-  std::int64_t b_step;  ///< distance from a tile of B to the tile below
+  std::int64_t b_step;  ///< distance in memory from a tile of B to the tile below it
   bool in_a;            ///< true if the thread's row is inside A
   bool in_b;
-  T* a_place;  ///< where the thread stores its element of the tile of A, in shared memory
+  T* a_place;  ///< where the thread stores its element of A in shared memory
   T* b_place;
-  const T* a_row;     ///< the row that the thread reads, in shared memory
-  const T* b_column;  ///< the column that the thread reads, in shared memory
+  const T* a_row;     ///< the row of A's tile that the thread reads in shared memory
+  const T* b_column;  ///< the column of B's tile that the thread reads in shared memory
 };
 
 /// Extends the chain `sum` by one tile. The first `depth` products of the tile are inside the matrices.
@@ -67,7 +67,7 @@ __device__ __forceinline__ T add_tile(Walk<T>& walk, T sum, int depth) {
 
 // Launch shape: one block per tile of C, one thread per element. The launch bounds request two blocks per
 // multiprocessor, so that one block multiplies while the other waits at its barrier. A thread may then use 32
-// registers, which keep the hoisted values throughout. Without the bounds the compiler uses 44 registers for double,
+// registers, which is enough to keep the hoisted values. Without the bounds the compiler uses 44 registers for double,
 // and only one block fits.
 template <class T>
 __global__ void __launch_bounds__(side* side, 2) multiply(Product<T> product, Tiles tiles) {

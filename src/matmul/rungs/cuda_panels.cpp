@@ -1,5 +1,5 @@
-// cuda_panels: matrices in host memory pass through the GPU in panels while it computes. The rung serves matrices that
-// are larger than the GPU's memory, and matrices whose transfer takes as long as their product.
+// cuda_panels: matrices in host memory pass through the GPU in panels while the GPU computes. The rung serves matrices
+// that are larger than the GPU's memory, and matrices whose transfer takes as long as their product.
 //
 // What changes from `cuda_pipelined`: computation begins before all matrices are on the GPU. C is divided into blocks.
 // Each block is the product of a panel of rows of A and a panel of columns of B. While the GPU computes a block, a
@@ -18,7 +18,7 @@
 // is transferred m / (rows of a panel) times. The slower of computation and transfer determines the time.
 // Limits: the matrices must be in host memory. The GPU's memory must hold two panels of 128 rows of A and two panels of
 // 128 columns of B.
-// Source: tiling, as in any product, but at one more level of memory.
+// Source: tiling, as in any product, but at an additional level of the memory hierarchy.
 #include "matmul/gpu/panel_plan.hpp"
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"
@@ -121,8 +121,7 @@ class Handover {
  public:
   void step_is_ready() { change(ready_); }
   void block_is_computed() { change(computed_); }
-  /// Wakes the other thread. A thread calls this function if it ends early, so that the other thread does not wait for
-  /// it.
+  /// Wakes the other thread. A thread that ends early must call this function, because the other thread may be waiting.
   void give_up() {
     const std::lock_guard<std::mutex> lock(mutex_);
     given_up_ = true;
@@ -211,7 +210,7 @@ class PanelRun {
     }
   }
 
-  /// Prepares each step while the previous one is computed. Runs in a separate thread with a separate stream. The
+  /// Prepares each step while the previous step is computed. Runs in a separate thread with a separate stream. The
   /// preparation of step s starts when step s - 2 is done, because both steps may use the same places for panels and
   /// for the block of C.
   void copy_all() {
@@ -292,7 +291,7 @@ class PanelRun {
   const Problem<T>& problem_;
   const Execution& execution_;
   cuda::Job& job_;
-  Execution inner_execution_;  ///< a copy without a progress callback, for single steps
+  Execution inner_execution_;  ///< the execution settings without a progress callback, for single steps
   std::vector<Step> steps_;
   std::vector<std::int64_t> a_wanted_;
   std::vector<std::int64_t> b_wanted_;

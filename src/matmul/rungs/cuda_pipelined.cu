@@ -83,10 +83,10 @@ struct ShapeOf<T, Kernel::tall> : PipelineShape<T, 4, 1, 8, 4, 4, sizeof(T) == 4
 template <class T>
 struct ShapeOf<T, Kernel::wide> : PipelineShape<T, 1, 4, 4, 4, 4, sizeof(T) == 4 ? 32 : 16, 4, 2> {};
 
-/// Adds the product of `depth` columns of A and rows of B in shared memory to the sums. `a` and `b` point to the
-/// thread's first row and column. a_pitch and b_pitch are the distances from one k to the next. A thread has groups of
-/// neighbouring rows and groups of neighbouring columns. Each group is one vector. The distance between groups is
-/// a_apart for rows and b_apart for columns. Operands are loaded one k ahead of their use.
+/// Multiplies `depth` columns of A by `depth` rows of B, all in shared memory, and adds the products to the sums. `a`
+/// and `b` point to the thread's first row and column. a_pitch and b_pitch are the distances from one k to the next. A
+/// thread has groups of neighbouring rows and groups of neighbouring columns. Each group is one vector. The distance
+/// between groups is a_apart for rows and b_apart for columns. Operands are loaded one k ahead of their use.
 template <int depth, int a_pitch, int b_pitch, int a_apart, int b_apart, class T, int rows, int columns>
 __device__ __forceinline__ void add_products(T (&sums)[rows][columns], const T* a, const T* b) {
   constexpr int vector = vector_length<T>;

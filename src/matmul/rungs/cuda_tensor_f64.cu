@@ -1,8 +1,9 @@
 // cuda_tensor_f64: the tensor cores compute in double. Gives the bits of `strict` at the highest rate for double.
 //
 // What changes from `cuda_pipelined`: the innermost step. One warp instruction (mma.sync in f64) advances 16 x 8
-// elements of C by four steps of k on a tensor core, twice as fast as the FMA units. It rounds after each product, like
-// a chain of fma in ascending k. Its sums therefore have the bits of `strict`.
+// elements of C by four steps of k on a tensor core. Tensor cores do this twice as fast as the FMA units. The
+// instruction rounds after each product, like a chain of fma in ascending k. The sums therefore have the bits of
+// `strict`.
 // * The copy engine fetches tiles of A and B directly from the matrices, by row and column (cuda/tensor_map.hpp).
 //   During the copy it permutes units of 16 bytes, so that the lanes of a warp read different banks. If addresses or
 //   sizes rule this out, A and B are packed into the same order.
@@ -10,8 +11,8 @@
 //   another 128 registers per thread. Each total is accessed only once in 256 steps, so totals are kept in shared
 //   memory.
 // * The two warps that share a tensor core finish a tile at the same time. To keep the core busy, a warp loads the
-//   first operands of the next tile between the last products of the current tile. The warp tests a whole step earlier
-//   whether the next tile has arrived.
+//   first operands of the next tile between the last products of the current tile. One step before it loads these
+//   operands, the warp tests whether the next tile has arrived.
 //
 // Operations: 2 m n k, with m and n rounded up to 128. Bytes: as `cuda_pipelined`, without the packing. The rate of the
 // tensor cores gives the lower bound of the time.
@@ -31,7 +32,7 @@ namespace {
 
 constexpr int depth = plain_tile_depth<double>;
 constexpr int row_bytes = 128;  ///< bytes of a row in shared memory: eight units, in an order that depends on the row
-constexpr int group = 16;       ///< number of neighbouring columns of B in a row of the tile, all for one k
+constexpr int group = 16;       ///< a row of the tile of B holds this number of neighbouring columns, all for one k
 static_assert(depth * sizeof(double) == row_bytes && group * sizeof(double) == row_bytes);
 
 /// The layouts of a tile. In RowsOfA, a row of the tile holds 16 values of k of one row of A. In the layout of B, a row
@@ -90,8 +91,8 @@ cuda::MappedMatrices matrices_of(const Operand<const double>& operand, std::int6
           operand.batch_stride};
 }
 
-/// Adds the product of rows and columns over four values of k to the sums. A lane supplies two rows and one column, all
-/// at k = lane % 4. The lane holds the sums of its two rows for two columns.
+/// Multiplies rows by columns over four values of k, and adds the products to the sums. A lane supplies two rows and
+/// one column, all at k = lane % 4. The lane holds the sums of its two rows for two columns.
 __device__ __forceinline__ void multiply_add(double (&sums)[4], const Vector<double>& rows, double column) {
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
@@ -205,8 +206,7 @@ class TensorCells {
     rows_[step % 2][r] = {
         {*reinterpret_cast<const double*>(from), *reinterpret_cast<const double*>(from + 8 * row_bytes)}};
   }
-  /// Loads two neighbouring columns, which share a unit. Each of the two becomes the lane's column in a different
-  /// product.
+  /// Loads two neighbouring columns, which share a unit. The lane uses them in two different products.
   __device__ __forceinline__ void load_columns(const unsigned char* tile, int step) {
     const unsigned char* const from = tile + (b_ ^ step % 2 * 64) + step * 4 * row_bytes;
 #pragma unroll

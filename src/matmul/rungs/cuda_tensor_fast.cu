@@ -17,8 +17,9 @@
 // are written once. m n k / 64 elements of panels come from the L2 cache. The rate of the tensor cores gives the lower
 // bound of the time. The rate of the L2 cache is also close to its limit.
 // Limits: float only; compute capability 9.0. If the elements of a row of A span a range of more than 2^28 or are not
-// all finite, the elements of C that depend on this row are computed as `strict`. The same holds for columns of B. If
-// there are many such rows and columns, or if k is at most 16, the whole product is computed as `strict`.
+// all finite, the elements of C that depend on this row are computed with the accuracy `strict`. The same holds for
+// columns of B. If there are many such rows and columns, or if k is at most 16, the whole product is computed with the
+// accuracy `strict`.
 // Source: NVIDIA's CUTLASS, warp-specialized persistent kernels; scaling: see tensor/packing.cuh.
 #include "matmul/gpu/support.hpp"
 #include "matmul/problem.hpp"

@@ -1,5 +1,5 @@
 // cuda_tensor_split: each float is the sum of two FP16 numbers, and three tensor-core products replace one in float.
-// The accuracy `split`: the accuracy of float at a multiple of float's rate.
+// The rung provides the accuracy `split`. It is as accurate as multiplication in float, and several times as fast.
 //
 // What changes from `cuda_tensor_fast`: with a = a_high + 2^-11 a_low, 11 bits each, and the same for b,
 //

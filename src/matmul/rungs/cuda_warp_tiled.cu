@@ -1,4 +1,4 @@
-// cuda_warp_tiled: adds 128-bit loads, and warp tiles as a level between block tiles and thread tiles.
+// cuda_warp_tiled: 128-bit loads, and a level of warp tiles between block tiles and thread tiles.
 //
 // What changes from `cuda_register_tiled`:
 // * A warp computes a tile of 32 x 64 elements (f64: 16 x 32) with 4 x 8 threads. For each k the warp reads 32 elements
@@ -37,7 +37,7 @@ constexpr int warps_down = 4;  // per block
 constexpr int warps_across = 2;
 constexpr int lanes_down = 4;  // per warp
 constexpr int lanes_across = 8;
-constexpr int groups = 2;  // groups of rows, and also of columns, per thread
+constexpr int groups = 2;  // number of groups of rows per thread, and of groups of columns
 
 template <class T>
 constexpr int own = groups* vector_length<T>;  // rows and columns per thread
@@ -56,7 +56,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads, 1)
     multiply(Product<T> product, Tiles tiles, bool wide_a, bool wide_b, bool wide_c) {
   constexpr int vector = vector_length<T>;
-  // The first index is the buffer, and the second is k. The padding shifts each k to other banks than the previous k.
+  // The first index is the buffer, and the second is k. The padding places consecutive k in different banks.
   __shared__ alignas(16) T a_tiles[2][depth][rows<T> + vector];
   __shared__ alignas(16) T b_tiles[2][depth][columns<T>];
   const Tiles::Place place = tiles.place_in_strips(tiles.first + blockIdx.x);

@@ -4,9 +4,9 @@
 // What changes from `openmp`: there, each row of C reads all of B. Here, a thread computes 64 rows by 256 columns of C
 // at a time. 64 x 256 elements of A and 256 x 256 elements of B serve 64 x 256 x 256 products. Each load of an element
 // of B from memory therefore serves 64 products, and each load of an element of A serves 256. The tile of B is copied
-// so that its rows are contiguous whatever the strides of B. Without the copy, rows a power of two apart would map to a
-// few sets of a cache and evict each other. Four rows of A are processed together, so each element of B that is loaded
-// from the tile serves four sums.
+// so that its rows are contiguous whatever the strides of B. Without the copy, rows whose distance is a power of two
+// would map to a few sets of a cache and evict each other. Four rows of A are processed together, so each element of B
+// that is loaded from the tile serves four sums.
 //
 // Work: m n k multiplications and additions. Bytes: m n k / 64 elements of B from memory or the last-level cache.
 // Limits: each thread needs a tile of B and a tile of sums in addition to the matrices (320 KiB in float). Rounds every
@@ -34,7 +34,7 @@ struct Tiles {
   Buffer<T> totals = Buffer<T>(tile_rows * tile_columns);
 };
 
-/// Adds the product of rows x depth elements of A and the copy of B to the totals.
+/// Multiplies a block of A (rows x depth elements) by the copy of B, and adds the product to the totals.
 template <class T>
 void add_product(const Operand<const T>& a, std::int64_t first_row, std::int64_t rows, std::int64_t first_inner,
                  std::int64_t depth, Tiles<T>& tiles) {

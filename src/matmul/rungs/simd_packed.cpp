@@ -51,7 +51,7 @@ constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t granule) {
 }
 
 constexpr std::int64_t chunk_bytes = 4096;  // bytes of a row of A or a column of B that are packed at a time
-constexpr std::int64_t pass_lines = 8192;   // rows of A and columns of B that are packed at a time
+constexpr std::int64_t pass_lines = 8192;   // number of rows of A, and of columns of B, that are packed at a time
 
 /// Returns half the size of the L2 cache, in bytes.
 std::int64_t half_l2() {
@@ -63,8 +63,8 @@ std::int64_t half_l2() {
 /// Returns the largest number of columns that a strip may have, so that the strip's part of B fits in half of the L2
 /// cache. This part holds `terms` elements of each column.
 std::int64_t widest_strip(std::int64_t panel, std::int64_t terms, int element_bytes) {
-  // The minimum number of bytes that are assumed per column. If columns are shorter, the strip gets no wider, because
-  // the sums of a wider strip would take more memory than the strip's part of B.
+  // Columns with fewer bytes than this are treated as if they had this many bytes. Otherwise strips would become so
+  // wide that their sums take more memory than their part of B.
   constexpr std::int64_t few_terms = 512;
   const std::int64_t bytes = std::clamp(terms * element_bytes, few_terms, chunk_bytes);
   return std::max(half_l2() / bytes / panel, std::int64_t{1}) * panel;
@@ -76,7 +76,7 @@ enum class Reading : std::uint8_t {
   own        ///< packed by each thread for itself
 };
 
-/// The division of a problem. A pass computes a part of C, chunk by chunk of its terms.
+/// The division of a problem into passes. A pass computes a part of C and adds its terms chunk by chunk.
 struct Plan {
   /// `a_line` and `b_line` are the distances, in elements, between rows of A and rows of B. The distance is 0 if the
   /// rows are not contiguous.
@@ -125,7 +125,7 @@ struct Plan {
     const std::int64_t panels = (pass_n + panel - 1) / panel;
     const std::int64_t rows = (pass_m + sliver - 1) / sliver;
     const std::int64_t widest = widest_strip(panel, chunk, element_bytes) / panel;
-    constexpr std::int64_t enough = std::int64_t{1} << 14;  // number of products that is enough work for a strip
+    constexpr std::int64_t enough = std::int64_t{1} << 14;  // minimum number of multiply-adds per sliver of a strip
     const std::int64_t least = std::max(enough / (sliver * panel * std::max(chunk, std::int64_t{1})), std::int64_t{1});
     std::int64_t strips = (panels + widest - 1) / widest;
     if (by_strips) strips = rounded_up(strips, threads);
@@ -138,7 +138,7 @@ struct Plan {
   std::int64_t sliver;
   Reading a;
   Reading b;
-  bool by_strips;  ///< each thread computes all rows of a strip
+  bool by_strips;  ///< true if each thread computes all rows of a strip
   std::int64_t chunk;
   std::int64_t chunks;
   std::int64_t pass_m;
@@ -211,7 +211,7 @@ class ProgressReporter {
 
  private:
   const std::function<void(const Progress&)>& progress_;
-  core::Clock::time_point last_report_;  // starts as the epoch, so that a small product need not read the clock
+  core::Clock::time_point last_report_;  // initially the epoch, so that a small product need not read the clock
   core::FirstFailure failure_;
 };
 
@@ -388,7 +388,7 @@ class Product {
 
 /// Returns the problem or its transpose, so that vectors run along the contiguous lines of C. If the lines are so short
 /// that a vector would be half empty, vectors run across the lines instead. The elements of such a vector are stored
-/// one by one. This is worthwhile only if there are enough lines and terms.
+/// one by one. Vectors across the lines are worthwhile only if there are enough lines and terms.
 template <class T>
 Problem<T> turned(const Problem<T>& problem, Geometry geometry) {
   const bool lines_down = problem.c.row_stride == 1 && problem.c.column_stride != 1;
@@ -419,7 +419,7 @@ class Products {
         is_row_(!lines_.is_one && RowProduct<T>::suits(problem_, geometry)),
         plan_(plan_of(problem_, geometry, threads)), threads_(threads) {}
 
-  /// Computes one product with a team of `threads`.
+  /// Computes one product with all threads of the team.
   void multiply_one(std::int64_t batch, ProgressReporter& reporter) const {
     const Problem<T> problem = problem_.at(batch);
     if (lines_.is_one) {

@@ -184,7 +184,7 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
     for (; line + few <= job.lines; line += few) rest_of_steps(pack_few(job, line), few);
   }
   if (const std::int64_t left = job.lines - line; left > 0) rest_of_steps(0, left);
-  // Fills the last vector of lines with zeros.
+  // Appends lines of zeros until the number of lines is a multiple of a vector's elements.
   const std::int64_t end = (job.lines + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T>;
   const std::int64_t border = end < job.width ? end : job.width;
   for (std::int64_t step = 0; step < job.steps && job.lines < border; ++step)
@@ -192,8 +192,8 @@ HWY_INLINE void pack_lines(const Packing<T>& job) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Interleaves `few` vectors and stores them. Each vector holds the sums of consecutive lines times one of the few
-/// other lines (see Lines).
+/// Interleaves `few` vectors and stores them. Each vector holds the sums that belong to one of the few and to
+/// consecutive lines (see Lines).
 template <int few, class D, class V>
 HWY_INLINE void store_interleaved(D d, const V* values, hn::TFromD<D>* to) {
   if constexpr (few == 1) hn::StoreU(values[0], d, to);

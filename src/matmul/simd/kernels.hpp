@@ -22,14 +22,14 @@ struct Packing {
   const T* from;
   std::int64_t line_stride;
   std::int64_t step_stride;
-  std::int64_t lines;  ///< number of lines, at most `width`; zeros follow up to a full vector
+  std::int64_t lines;  ///< number of lines, at most `width`; lines of zeros fill up the last vector
   std::int64_t steps;
   std::int64_t width;
   T* to;
 };
 
-/// Stores finished sums (alpha = 1, beta = 0) as consecutive rows of C. The sum for line i and number j of the few is
-/// sums[j * lines + i].
+/// Stores finished sums (alpha = 1, beta = 0) as consecutive rows of C. sums[j * lines + i] is the sum for line i and
+/// line j of the few lines.
 template <class T>
 struct Interleaving {
   T* sums;  ///< input; each NaN in it is replaced by the canonical NaN
@@ -51,7 +51,7 @@ struct Strip {
   std::int64_t b_panel;      ///< distance from a panel to the next
   bool b_padded;             ///< true if the last panel is padded to full width; results of the padding are discarded
   std::int64_t rows;         ///< at most Geometry::rows
-  std::int64_t columns;      ///< any number
+  std::int64_t columns;      ///< number of columns in the strip
   std::int64_t steps;        ///< number of terms of each sum
   std::int64_t block;        ///< number of terms of a chain
   T* totals;                 ///< rows x columns partial sums, if there is more than one chain
@@ -76,11 +76,11 @@ struct Lines {
   std::int64_t count;        ///< number of lines
   const T* few;
   std::int64_t few_stride;  ///< distance from one of the few lines to the next
-  std::int64_t few_step;    ///< distance from an element to the next
+  std::int64_t few_step;    ///< distance from an element of one of the few lines to the next
   std::int64_t few_count;   ///< at most `most_few`
   std::int64_t steps;       ///< number of terms of each sum
   std::int64_t block;       ///< number of terms of a chain
-  T* totals;                ///< the sum for line i and number j of the few is at j * totals_line + i
+  T* totals;                ///< totals[j * totals_line + i] is the sum for line i and line j of the few
   std::int64_t totals_line;
   bool first;  ///< true if `totals` is still uninitialized
   bool far;    ///< true if all lines together exceed the L2 cache
@@ -91,9 +91,9 @@ struct Lines {
 template <class T>
 struct RowChains {
   const T* row;
-  std::int64_t row_step;  ///< distance from an element to the next
+  std::int64_t row_step;  ///< distance from an element of `row` to the next
   const T* b;
-  std::int64_t b_step;  ///< distance from a row to the next
+  std::int64_t b_step;  ///< distance from a row of B to the next
   std::int64_t steps;   ///< number of terms of a chain
   std::int64_t columns;
   T* sums;

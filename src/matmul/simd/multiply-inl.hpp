@@ -1,4 +1,4 @@
-// The product of a sliver of rows and a strip of columns. The code takes long to compile, so multiply_f32.cpp and
+// Multiplies a sliver of rows by a strip of columns. This file takes long to compile, so multiply_f32.cpp and
 // multiply_f64.cpp each compile it for one type.
 
 #if defined(GRADUS_MATMUL_SIMD_MULTIPLY_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -23,7 +23,7 @@ struct Block {
   const T* a;
   const T* b;
   std::int64_t steps;
-  std::int64_t rows;     ///< number of rows to store; a packed sliver has zeros in the rows beyond
+  std::int64_t rows;     ///< number of rows to store; in a packed sliver, all further rows are zero
   std::int64_t columns;  ///< number of columns in the last vector
   const T* before;
   std::int64_t before_line;
@@ -53,7 +53,7 @@ HWY_INLINE void store(V value, D d, hn::TFromD<D>* to, int v, hn::Mask<D> mask) 
   else hn::StoreU(value, d, there);
 }
 
-/// Prefetches the destination of the sums while they are computed.
+/// While the sums of a block are computed, prefetches the memory in which they will be stored.
 template <int rows, int vectors, class T>
 HWY_INLINE void prefetch_result(const Block<T>& block) {
   constexpr std::int64_t worth_it = 32;
@@ -157,7 +157,7 @@ HWY_INLINE void multiply_last(const Strip<T>& strip, Block<T> block, std::int64_
   if constexpr (masks) {
     multiply_block<rows, vectors, packed, true>(strip, block, ahead);
   } else {
-    // If the instruction set has no masks, computes the block in separate memory. B is padded in this case.
+    // If the instruction set has no masks, computes the block in a buffer. B is padded in this case.
     HWY_ALIGN T before[rows * vectors * lanes_of<T>];
     HWY_ALIGN T after[rows * vectors * lanes_of<T>];
     constexpr std::int64_t line = vectors * lanes_of<T>;
@@ -190,7 +190,7 @@ HWY_NOINLINE void multiply_rows(const Strip<T>& strip, std::int64_t first_row, s
   const std::int64_t in_row = (strip.columns + most - 1) / most;
   const std::int64_t width =
       wide ? ((strip.columns + in_row - 1) / in_row + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T> : most;
-  // Prefetches the next sliver into the L2 cache while this one is multiplied.
+  // Prefetches the next sliver into the L2 cache while the current sliver is multiplied.
   Ahead<T> ahead{strip.next_a,
                  !packed || strip.next_a == strip.a ? 0 : (std::int64_t{4} * block_rows + in_row - 1) / in_row};
   for (std::int64_t first = 0; first < strip.steps; first += strip.block) {

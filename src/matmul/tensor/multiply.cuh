@@ -1,4 +1,4 @@
-// Multiplies packed panels on tensor cores, and performs the parts of the job that run on other units.
+// Multiplies packed panels on tensor cores, and computes the rest of these products without tensor cores.
 #pragma once
 
 #include "matmul/tensor/packing.cuh"
@@ -9,7 +9,7 @@ namespace gradus::matmul_detail::tensor {
 struct HalfProduct : PackedProduct<float> {
   const int* a_lifts;
   const int* b_lifts;
-  bool pairs;  ///< true if neighbours in a row of C may be stored as a pair
+  bool pairs;  ///< true if two adjacent elements of a row of C may be stored as a pair
 
   /// Returns the lifts of one product's matrix A.
   __device__ const int* a_lifts_of(std::int64_t batch) const {
@@ -142,7 +142,7 @@ class TensorCores {
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Odd rows and columns are computed as `strict`, in chains of fma over blocks of k
+// Odd rows and columns, computed with the accuracy `strict` in chains of fma over blocks of k
 
 constexpr int odd_threads = 128;
 
@@ -159,7 +159,7 @@ __device__ inline float strict_total(const Product<float>& product, std::int64_t
   return total;
 }
 
-/// The products of the batch to which an odd line belongs.
+/// The products of the batch that use an odd line.
 struct Batches {
   std::int64_t first;
   std::int64_t end;
@@ -168,8 +168,8 @@ struct Batches {
       : first(panels.matrices == 1 ? 0 : line / panels.lines), end(panels.matrices == 1 ? batches : first + 1) {}
 };
 
-// Computes odd rows. Launch shape: one block per 128 columns of C. The odd rows are distributed in turn among blocks
-// with different y.
+// Computes odd rows. Launch shape: one block per 128 columns of C. Blocks with different blockIdx.y take the odd rows
+// in turn.
 static __global__ void __launch_bounds__(odd_threads)
     multiply_odd_rows(const __grid_constant__ HalfProduct packed, std::int64_t batches, const std::int64_t* lines,
                       std::int64_t count) {
@@ -210,8 +210,8 @@ static __global__ void __launch_bounds__(odd_threads)
 // ---------------------------------------------------------------------------------------------------------------------
 // The whole job
 
-/// Computes C. Because of the odd lines, it may be faster to compute all of C as `strict`. If so, returns false and
-/// leaves C unchanged.
+/// Computes C. If there are many odd lines, it may be faster to compute all of C with the accuracy `strict`. If so,
+/// returns false and leaves C unchanged.
 template <int parts>
 bool multiply(const Problem<float>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const cuda::Stream& stream = problem.gpu->stream();

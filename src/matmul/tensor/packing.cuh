@@ -3,8 +3,9 @@
 // FP16 has the 11 significant bits of TF32 at twice the rate and half the bytes, but a narrow range. Each row of A and
 // each column of B is therefore lifted: multiplied by the power of two that brings its largest magnitude into [2^14,
 // 2^15). FP16's range suffices for a lifted element that is zero or has a magnitude of at least 2^-14. A line is `odd`
-// if it has a lifted element of smaller magnitude, infinity or NaN. The kernels at the end of multiply.cuh compute the
-// elements of C that belong to odd lines as `strict`. A power of two changes no digit, and it is removed at the end.
+// if it has a lifted element of smaller magnitude, infinity or NaN. The kernels at the end of multiply.cuh compute,
+// with the accuracy `strict`, the elements of C that belong to odd lines. A power of two changes no digit, and it is
+// removed at the end.
 //
 // The tiles of a panel are contiguous along k. The parts of a tile are also contiguous, and each part has the layout of
 // shared memory. The copy engine therefore copies a tile in one piece, and no thread computes an address. Panels are
@@ -138,7 +139,7 @@ struct Factors {
   __device__ float operator()(float value) const { return value * first * second; }
 };
 
-/// Stores eight neighbours along k in FP16. `unit` is the position of the eight in `tile`.
+/// Stores eight elements that are adjacent along k in FP16. `unit` is the position of the eight elements in `tile`.
 template <int parts>
 __device__ __forceinline__ void store_parts(const float (&values)[8], unsigned char* tile, unsigned int unit) {
   __half2 high[4];

@@ -14,8 +14,8 @@ namespace gradus::matmul_detail::tensor {
 
 inline constexpr int tile_depth = 64;  ///< length of a tile along k
 inline constexpr int part_bytes = 2 * panel_lines * tile_depth;
-/// The largest k for which every accuracy is computed as `strict`. For such small k, `strict` has the smallest error
-/// bound.
+/// Up to this k, every product is computed with the accuracy `strict`, even if another accuracy is requested. For such
+/// small k, `strict` has the smallest error bound.
 inline constexpr std::int64_t strict_depth = 16;
 
 /// Returns the number of FP16 values per float. The first value, `high`, has the float's first 11 bits. The second
@@ -27,8 +27,8 @@ inline Panels half_panels(std::int64_t matrices, std::int64_t lines, std::int64_
   return {matrices, lines, depth, tile_depth, parts * part_bytes};
 }
 
-/// Returns the GPU memory of the panels and of the data per row of A and column of B: a lift, two extremes and a list
-/// entry.
+/// Returns the GPU memory for the panels, and for a lift, two extremes and a list entry per row of A and per column of
+/// B.
 inline std::uint64_t bytes_of(const Shape& shape, int parts) {
   const Panels a = half_panels(shape.batches, shape.m, shape.k, parts);
   const Panels b = half_panels(shape.batches, shape.n, shape.k, parts);
@@ -50,7 +50,8 @@ inline std::uint64_t bytes_of(const Shape& shape, int parts) {
 ///   kmeans/assign/tensor_limits.hpp). For the 64 products of a tile, this is 192 2^-24.
 /// * Each addition of a tile's sum rounds once.
 /// * The cross products, high times low and low times high, are together at most 2^-10 of the whole. The tensor core
-///   alone accumulates them. They cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128 roundings.
+///   alone accumulates them. The cross products therefore cost 1.5 (2 k) 2^-23 2^-10, which is less than k / 128
+///   roundings.
 /// * The representation of a factor by two parts omits up to 2^-23 of the factor. The omitted product of the low parts
 ///   is up to 2^-22 of the whole. Together these errors cost 8 roundings. The final operations cost another 8, which
 ///   gives the constant 16.

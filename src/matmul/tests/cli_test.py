@@ -44,8 +44,8 @@ def positions(shape):
 
 
 class Array:
-    """An array, represented by a shape and a function from indices to numbers. The reference needs no more, and it
-    shares no code with any library's arrays."""
+    """An array for the reference: a shape, and a function from indices to numbers. The class shares no code with the
+    arrays of any library."""
 
     def __init__(self, shape, at):
         self.shape, self.at = tuple(shape), at
@@ -213,7 +213,7 @@ class Shapes(MatmulCase):
         a, b = self.array("a.npy", ones), self.array("b.npy", ones.transposed())
         self.refused(1, "matmul", a, b, "--memory-limit", "100K", says=["KiB"])
         self.succeed("matmul", a, b, "--memory-limit", "1M")
-        # If an input cannot be used in place, its copy counts towards the memory.
+        # If an input must be copied, the copy counts towards the memory.
         plain = self.answer(a, b, "-o", self.path("c.npy"))["memory_bytes"]
         for dtype, beyond in (("i1", 4 * 600), ("f2", 4 * 600)):
             narrow = self.array("narrow_a.npy", ones, dtype), self.array("narrow_b.npy", ones.transposed(), dtype)

@@ -44,8 +44,8 @@ std::uint64_t hash_of(const Matrix<T>& matrix) {
   return hash;
 }
 
-/// Returns a hash of the results for many shapes. Their sizes are just below, equal to, and just above the sizes of
-/// blocks.
+/// Returns a hash of the results for many shapes. The sizes of the matrices are just below, equal to, and just above
+/// the sizes of blocks.
 template <class T>
 std::uint64_t sweep_hash(int threads, bool deep) {
   std::uint64_t hash = 0;

@@ -26,7 +26,8 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// A copy of matrices and their padding on GPU 0, `offset` elements after the beginning of an allocation.
+/// A copy of matrices and of their padding on GPU 0. The copy begins `offset` elements after the start of an
+/// allocation.
 template <class T>
 class OnDevice {
  public:
@@ -358,9 +359,9 @@ void check_panels() {
 TEST_F(matmul_gpu, float_panels_have_the_processors_bits_in_any_memory) { check_panels<float>(); }
 TEST_F(matmul_gpu, double_panels_have_the_processors_bits_in_any_memory) { check_panels<double>(); }
 
-// In the first case, the last panel is a single row or column. Its rows are evenly spaced, although the rows of the
-// whole matrix are not. In the second case, the products of a batch arrive one by one, and each product has contiguous
-// columns.
+// In the first case, the last panel is a single row or column. The rows of this panel are evenly spaced, but the rows
+// of the whole matrix are not. In the second case, the products of a batch arrive one by one, and each product has
+// contiguous columns.
 template <class T>
 void check_panels_that_lie_another_way() {
   const auto check = [](MatmulView<const T> a, MatmulView<const T> b, const char* what) {
@@ -479,7 +480,8 @@ TEST_F(matmul_gpu, split_and_fast_keep_their_bounds_whatever_the_spread) {
     }
 }
 
-// If a row or column exceeds FP16's range, its results are computed as in `strict`. C is read only once.
+// If a row or column exceeds FP16's range, the elements of C that depend on it are computed with the accuracy `strict`.
+// C is read only once.
 TEST_F(matmul_gpu, odd_lines_of_split_are_strict) {
   if (!has_tensor_cores()) GTEST_SKIP() << "the GPU has no tensor cores that serve";
   LaidOut<float> a = matrices<float>(3, 400, 500);

@@ -1,5 +1,5 @@
-// Tests that a stop request ends a product within half a second, in every variant that runs here and in every other
-// step of a call. Without the request each job would take far longer.
+// Tests that a stop request ends a call within half a second, whether the call is running a variant or another step.
+// Without the request each job would take far longer.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 constexpr int threads = 2;
 
 TEST(MatmulStop, EveryVariantStopsSoon) {
-  // The matrices repeat one row, so that large ones take no memory.
+  // The matrices repeat one row, so that even large matrices take little memory.
   const std::int64_t n = 5000;
   const Buffer<double> row(n, 0.25);
   const MatmulView<const double> matrix(row.data(), n, n, 0, 1);

@@ -20,7 +20,7 @@ namespace room = pair_histogram_detail;
 
 namespace {
 
-/// Returns the request. If a GPU holds the views, the request is set to run on that GPU.
+/// Returns a copy of the request. If the views are on a GPU, the copy selects that GPU.
 template <class T>
 Execution check(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& execution) {
   execution::check_execution(execution);

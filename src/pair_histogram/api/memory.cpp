@@ -57,7 +57,7 @@ room::Shape describe(PairHistogramShape shape, const PairHistogramOptions& optio
 std::vector<const room::Variant*> choose_all(const room::Shape& shape, const Execution& here) {
   if (!here.variant.empty()) return {&room::choose(shape, here)};
   std::vector<const room::Variant*> variants = room::choosable(shape, execution::this_machine(), here.device);
-  // Block sizes exist only on a GPU; a job on the CPU rejects them.
+  // A block size applies only to GPUs. A job on the CPU rejects it.
   if (here.block_size != 0) std::erase_if(variants, [](const room::Variant* one) { return !one->device_input; });
   if (here.block_size != 0 && variants.empty()) room::choose(shape, here);
   return variants;

@@ -40,10 +40,10 @@ inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
 
-/// Returns the memory of the variant and of the result if all threads of the request are used.
+/// Returns the memory that the variant and the result take if the job uses all requested threads.
 core::Memory estimate(const Shape& shape, const Variant& variant, const Execution& execution);
 
-/// Returns the bytes of the copies of points that are made when points are folded or columns are dropped.
+/// Returns the size in bytes of the copies that a call makes if it folds points or drops columns.
 std::uint64_t estimate_copies(const PairHistogramShape& shape, const PairHistogramOptions& options);
 
 }  // namespace gradus::pair_histogram_detail

@@ -29,7 +29,8 @@ constexpr const TrajectoryFormat* formats[] = {
 #undef FORMAT
 };
 
-/// Rejects a file that has a known format of other data, unless its first bytes also match a trajectory format.
+/// Rejects a file in a known format that holds no trajectories. If the first bytes also match a trajectory format,
+/// accepts the file.
 void refuse_others(std::string_view beginning, const std::string& name) {
   if (!trajectory_by_content(beginning)) refuse_foreign(beginning, name, Reader::frames);
 }

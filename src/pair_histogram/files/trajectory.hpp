@@ -32,14 +32,14 @@ const TrajectoryFormat* trajectory_by_content(std::string_view beginning);
 ///   may also have commas and brackets.
 /// * LAMMPS dump: coordinates x y z, unwrapped xu yu zu, scaled xs ys zs, or scaled and unwrapped xsu ysu zsu. The
 ///   frame's box is periodic in the directions whose bounds are pp. The bounds may also have the forms "xy xz yz" and
-///   "abc origin". Each line has as many columns as ITEM: ATOMS names. Besides the coordinates, the columns id, type
-///   and element are read.
+///   "abc origin". The line ITEM: ATOMS names all columns of an atom's line. Besides the coordinates, the columns id,
+///   type and element are read.
 /// * Gromacs .gro: a title, a line with the number of atoms, one line per atom with columns of fixed width (residue,
 ///   atom, number, coordinates, optionally velocities), and the box. The box is periodic unless it is zero. Lengths are
 ///   in nm.
-/// * DCD with 32-bit coordinates, in either byte order, without fixed atoms. The format has no kinds of atoms. Its cell
-///   is given by lengths and angles, by lengths and cosines, or from CHARMM 25 on by a symmetric matrix. The corner is
-///   at zero, and the cell is periodic unless it is zero.
+/// * DCD with 32-bit coordinates, in either byte order, without fixed atoms. The format has no kinds of atoms. The cell
+///   is given by lengths and angles, by lengths and cosines, or by a symmetric matrix (CHARMM 25 and later). The corner
+///   is at zero, and the cell is periodic unless it is zero.
 ///
 /// Atoms with ids (LAMMPS, XYZ) are returned in the order of their ids. Duplicate ids and all other deviations from
 /// these formats throw InputError, which states the file and the line (in DCD, the byte). Numbers in text may have a

@@ -161,8 +161,8 @@ class DcdFrames : public FrameParser {
   using Cell = std::array<double, 6>;  ///< the six numbers of a cell, in the file's order
   static bool is_possible_length(double length) { return length > 0 && length <= core::largest_magnitude; }
 
-  /// Returns the vectors of a cell given by lengths and angles (A, gamma, B, beta, alpha, C), or nothing if it is
-  /// invalid.
+  /// Returns the vectors of a cell that is given by lengths and angles (A, gamma, B, beta, alpha, C). Returns nothing
+  /// if there is no such cell.
   static std::optional<BoxVectors> vectors_of_angles(const Cell& cell, bool in_degrees) {
     constexpr double right = 90;
     constexpr double straight = 180;
@@ -181,8 +181,8 @@ class DcdFrames : public FrameParser {
     return BoxVectors{a, 0, 0, b * cosines[2], b * sine, 0, x, y, z};
   }
 
-  /// Returns the vectors of a cell given by a matrix (XX, XY, YY, XZ, YZ, ZZ), or nothing if it is not positive
-  /// definite.
+  /// Returns the vectors of a cell that is given by a matrix (XX, XY, YY, XZ, YZ, ZZ). Returns nothing if the matrix is
+  /// not positive definite.
   static std::optional<BoxVectors> vectors_of_matrix(const Cell& cell) {
     const auto [xx, xy, yy, xz, yz, zz] = cell;
     const double plane = xx * yy - xy * xy;
@@ -211,9 +211,9 @@ class DcdFrames : public FrameParser {
     frame.periodic = "xyz";
   }
 
-  /// Returns the vectors of the frame's cell. From version 25 on, CHARMM writes a matrix. Most programs that write
-  /// lengths with angles or cosines store a version below 25 (NAMD, OpenMM, LAMMPS, VMD), but some store a higher one
-  /// (cpptraj). If the numbers may be a matrix as well as angles or cosines, sets Frame::undecided_box and returns
+  /// Returns the vectors of the frame's cell. From version 25 on, CHARMM writes a matrix. Other programs write lengths
+  /// with angles or cosines. Most of these store a version below 25 (NAMD, OpenMM, LAMMPS, VMD), but some store a
+  /// higher version (cpptraj). If the numbers could be read in both ways, sets Frame::undecided_box and returns
   /// nothing.
   std::optional<BoxVectors> cell_vectors(const Cell& cell, std::size_t place, Frame& frame) const {
     constexpr int first_with_matrix = 25;

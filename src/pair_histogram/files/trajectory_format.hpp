@@ -86,8 +86,8 @@ struct TrajectoryFormat {
   LengthUnit unit = LengthUnit::unknown;
   /// Returns true if the first lines have this format and cannot be a table of numbers.
   bool (*recognises)(std::string_view beginning);
-  /// Functions that make a reader: of_text() for text that may be compressed, of_bytes() for bytes that the caller
-  /// keeps alive. Only one of the two is set.
+  /// Two functions that make a reader. Only one of the two is set. of_text() reads text that may be compressed.
+  /// of_bytes() reads bytes that the caller keeps alive.
   std::unique_ptr<FrameParser> (*of_text)(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels) = nullptr;
   std::unique_ptr<FrameParser> (*of_bytes)(std::span<const std::byte> bytes, std::string_view name,
                                            std::stop_token stop) = nullptr;

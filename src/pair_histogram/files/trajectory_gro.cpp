@@ -58,7 +58,7 @@ class GroFrames : public TextFrames {
       residues.add(trimmed(text.substr(label_width, label_width)));
       atom_names.add(trimmed(text.substr(2 * label_width, label_width)));
       const std::string_view word = trimmed(text.substr(3 * label_width, label_width));
-      // Fortran writes stars in place of a number that is too long for its columns.
+      // Fortran writes asterisks instead of a number that is too long for its columns.
       has_ids = has_ids && word.find_first_not_of('*') != std::string_view::npos;
       if (!has_ids) continue;
       std::int64_t id = 0;

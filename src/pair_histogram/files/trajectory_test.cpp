@@ -153,7 +153,8 @@ TEST(Trajectory, TriclinicBoxes) {
   EXPECT_EQ(box("1\nLattice=\"5 0 0 1 6 0 0 0 7\"\nH 1 2 3\n"), (std::vector<double>{5, 0, 0, 1, 6, 0, 0, 0, 7}));
   const std::string head = "ITEM: NUMBER OF ATOMS\n1\n";
   const std::string atoms = "ITEM: ATOMS x y z\n1 2 3\n";
-  // The bounds that LAMMPS writes enclose the tilted box: x from -1 - 2 to 4 + 1, y from 0 - 1.
+  // The bounds that LAMMPS writes enclose the tilted box. With the tilts, x ranges from -1 - 2 to 4 + 1, and y begins
+  // at 0 - 1.
   const Frame tilted =
       frames_in(head + "ITEM: BOX BOUNDS xy xz yz pp pp pp\n-3 5 1\n-1 6 -2\n0 8 -1\n" + atoms).front();
   EXPECT_EQ(tilted.box, (std::vector<double>{5, 0, 0, 1, 6, 0, -2, -1, 8}));

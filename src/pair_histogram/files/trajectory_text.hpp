@@ -53,7 +53,7 @@ class TextFrames : public FrameParser {
   /// Throws CutFrameError if the file ends with the last line read, otherwise InputError.
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
-  /// Returns file:line of the last line read.
+  /// Returns the place of the last line read, as "file:line".
   std::string place() const;
 
   /// Returns the next line without its line end. The line is valid until the next call. If there is no line, throws an
@@ -63,7 +63,8 @@ class TextFrames : public FrameParser {
   /// Skips blank lines and returns true if nothing else is left.
   bool at_end();
 
-  /// Parses the number of atoms. Throws if a file in memory is too short for that many atoms of at least `least` bytes.
+  /// Parses the number of atoms. Throws if a file in memory is too short for that many atoms, each of which takes at
+  /// least `least` bytes.
   std::int64_t atom_count(std::string_view text, std::int64_t least) const;
   std::int64_t check_count(std::int64_t count, std::int64_t least) const;
   double number(std::string_view word, const char* what) const;

@@ -46,7 +46,7 @@ std::optional<std::string_view> value_of(std::string_view comment, std::string_v
     comment = trimmed(comment.substr(stop));
     if (comment.empty() || comment.front() != '=') continue;  // the word has no value
     comment.remove_prefix(1);
-    // After a blank, the next word is the value, unless it is another key.
+    // If a blank follows the equals sign, the next word is the value, unless that word is another key.
     std::string_view rest = trimmed(comment);
     const std::size_t sign_or_quote = next_word(rest).find_first_of("=\"'{[");
     if (sign_or_quote == 0 || sign_or_quote == std::string_view::npos) comment = trimmed(comment);
@@ -75,8 +75,8 @@ class XyzFrames : public TextFrames {
 
  private:
   Frame read_frame(FrameParts parts) override {
-    // The least number of bytes of an atom's line, which is "0 0 0" and the line end if Properties names only
-    // positions.
+    // The least number of bytes of an atom's line. The shortest line is "0 0 0" with its line end. Such lines are valid
+    // if Properties names only positions.
     constexpr std::int64_t least_bytes = 6;
     const std::int64_t count = atom_count(line("the number of atoms"), least_bytes);
     const std::string_view comment = line("the comment of the frame");

@@ -15,8 +15,7 @@ namespace {
 // of the rung is not known before it.
 constexpr double seconds_of_a_launch = 0.2;
 constexpr double pairs_of_the_first_launch = 0x1p32;
-// A block has at most 1024 first points, and therefore at most 2^31 pairs in a launch. Their number fits 32-bit
-// counters.
+// A block has at most 1024 first points and therefore counts at most 2^31 pairs per launch, so 32-bit counters suffice.
 constexpr std::int64_t second_points_of_a_launch = std::int64_t{1} << 21;
 
 // Launch shape: one thread per point. Surplus threads of the last block return at once.
@@ -120,7 +119,7 @@ void CudaPairs<T>::count(const char* name, Kernel kernel, int threads, std::uint
     const auto start = core::Clock::now();
     // If `cross` is false, first points at or after the end of the range have no later point in the range.
     const std::int64_t first_points = job_.cross ? job_.first.count : std::min(job_.first.count, job_.end);
-    // The part has every parts-th first point.
+    // One of every `parts` consecutive first points belongs to this part.
     if (const std::int64_t own = (first_points - job_.part + job_.parts - 1) / job_.parts; own > 0) {
       kernel<<<cuda::blocks_for(own, threads), threads, shared_bytes, stream()>>>(job_);
       cuda::check_launch(name);

@@ -176,7 +176,8 @@ class BlockHistogram {
   }
 
  private:
-  // Returns a slot's sum with all its words. A sum with fewer words would need sign extension.
+  // Returns a slot's sum. The sum must have all words that it has in the result, because negative sums are not
+  // sign-extended.
   __device__ WeightProduct sum(int slot) const {
     WeightProduct sum;
     sum.low = sums_.words[slot];
@@ -246,7 +247,7 @@ struct FirstPoint {
   }
 };
 
-/// A problem's points as columns, its bins and its histogram on the GPU.
+/// The data of a problem on the GPU: the points as columns, the bins and the histogram.
 template <class T>
 class CudaPairs {
  public:
@@ -292,7 +293,7 @@ void with_constants(const Problem<T>& problem, const Run& run) {
   else with_weights(std::false_type());
 }
 
-/// Calls run(space, weighted) with compile-time constants. For kernels that support triclinic cells.
+/// Calls run(space, weighted) with compile-time constants. Kernels that support triclinic cells need this function.
 template <class T, class Run>
 void with_space(const Problem<T>& problem, const Run& run) {
   const auto with_weights = [&](auto space) {

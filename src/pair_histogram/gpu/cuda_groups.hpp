@@ -10,7 +10,7 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The bounding box of a group's points, in the plan's cells.
+/// The bounding box of a group's points, in units of the plan's cells.
 struct GroupBox {
   float4 middle;
   float4 half;  ///< half of the box's extents
@@ -19,7 +19,7 @@ struct GroupBox {
 /// Points in groups of filter_group_points points. The last group is padded.
 struct GroupedPoints {
   const float4* places = nullptr;
-  const int* order = nullptr;       ///< row of the point at each place; null if each point's row is its place
+  const int* order = nullptr;       ///< for each place, the row of its point; null if place and row are equal
   const GroupBox* boxes = nullptr;  ///< the boxes of the groups; null if they were not computed
 };
 

@@ -12,8 +12,8 @@
 
 namespace gradus::pair_histogram_detail {
 
-/// The greatest number of words of a sum that is kept in shared memory. Longer sums are in global memory, outside the
-/// job's arena.
+/// Sums of at most this number of words are kept in shared memory. Longer sums are in global memory, outside the job's
+/// arena.
 inline constexpr int words_in_shared = 3;
 
 /// Returns the bytes of `copies` copies of the 32-bit counters and, with weights, of one sum per slot. The result is a
@@ -29,8 +29,8 @@ constexpr std::uint64_t tile_bytes(int threads, int element_bytes, bool weighted
   return static_cast<std::uint64_t>(threads) * (3 * static_cast<std::uint64_t>(element_bytes) + (weighted ? 8 : 0));
 }
 
-/// Returns the number of copies of a block's histogram. It is one per lane of a warp, or fewer if that many copies
-/// would leave too little memory for other blocks.
+/// Returns the number of copies of a block's histogram. Each lane of a warp gets a copy, unless that many copies would
+/// leave too little memory for other blocks.
 constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   constexpr std::uint64_t room = 32 << 10;
   int copies = 32;
@@ -38,7 +38,7 @@ constexpr int histogram_copies(std::int64_t slots, bool weighted) {
   return copies;
 }
 
-/// The number of words of scratch memory for the validation of points and weights.
+/// To validate points and weights, a job needs this number of words of scratch memory.
 inline constexpr std::int64_t scratch_words = cuda::column_range_words(dimension_limit);
 
 /// Returns the device bytes of the points' columns, their weights, the edges, the histogram and the scratch.
@@ -95,7 +95,7 @@ inline core::Support along_axes_on_gpu(const Shape& shape, const execution::Mach
   return along_axes(shape, gpu_variants_with_cells);
 }
 
-// Returns whether a block's shared memory suffices for the largest number of threads.
+// Returns yes if a block with the largest number of threads has enough shared memory, otherwise the reason why not.
 inline core::Support histogram_of_cells_in_shared(const Shape& shape, const execution::Machine& machine) {
   if (core::Support gpu = execution::supported_on_gpu(machine); !gpu) return gpu;
   const core::Support fits = execution::fits_shared(

@@ -23,9 +23,9 @@
 //   memory. All lanes read the same second point, so one broadcast serves 4 pairs per lane. There are barriers only at
 //   the start and the end.
 // * Balance. The groups of 128 points form a ring. Each group is paired with the groups after it, halfway around the
-//   ring. Every group therefore has the same work. In the triangle of all pairs, the first groups would have the most.
-//   One launch fills the GPU. The pairs of groups are dealt to the warps in turn, so that each warp gets the same
-//   number. Several GPUs deal out the pairs of groups in the same way (column_of_step()).
+//   ring. Every group therefore has the same work. If each group were paired with all later groups, the first groups
+//   would have the most work. One launch fills the GPU. The pairs of groups are dealt to the warps in turn, so that
+//   each warp gets the same number. Several GPUs deal out the pairs of groups in the same way (column_of_step()).
 // * Groups out of reach. If few pairs are in reach and there are at least 16,384 points, the points are sorted along a
 //   space-filling curve (cuda_groups.hpp). Before the warp counts the pairs of two groups, a lane tests the bounding
 //   boxes of the groups.
@@ -122,13 +122,13 @@ struct SharedLayout {
 __device__ inline int warp_of_block() { return static_cast<int>(threadIdx.x) / warp_lanes; }
 __device__ inline int lane_of_warp() { return static_cast<int>(threadIdx.x) % warp_lanes; }
 
-// The vectors of a triclinic cell along the axes of its brick. Lengths are in cells of the filter.
+// The vectors of a triclinic cell along the axes of its brick. The unit of length is a cell of the filter.
 struct FloatBrick {
   float vectors[dimension_limit][dimension_limit] = {};
   float inverse[dimension_limit] = {};  ///< reciprocals of the edges
 
   /// Reduces a separation to the nearest image by subtracting the nearest multiples of the vectors, the last vector
-  /// first. The result is correct within reach, because no edge is shorter than the cell's least height
+  /// first. The result is correct for pairs within reach, because no edge is shorter than the cell's least height
   /// (FilterPlan::keeps_images_apart).
   __device__ void take_vectors_away(float& x, float& y, float& z) const {
     const float third = whole(z, 2);
@@ -151,7 +151,7 @@ struct FloatBrick {
 template <class T>
 struct FilterJob {
   PairJob<T> pairs;      ///< the pairs as the canonical rule needs them
-  GroupedPoints first;   ///< coordinates in cells
+  GroupedPoints first;   ///< coordinates are in units of cells
   GroupedPoints second;  ///< has boxes if `first` has them
   float reach = 0;       ///< distance beyond which two groups have no pair in a bin
   int first_groups = 0;
@@ -484,7 +484,8 @@ __device__ float square_between(const FilterJob<T>& job, const GroupBox& first, 
   } else if constexpr (space == Space::box) {
     return square(nearest_around(x, job.box[0]), nearest_around(y, job.box[1]), nearest_around(z, job.box[2]));
   } else {
-    // A box spans at most the brick, so an image can be in reach only if it is within one turn of the nearest image.
+    // A box spans at most the brick, so an image that is more than one period away from the nearest image cannot be in
+    // reach.
     const FloatBrick& brick = job.brick;
     float least = INFINITY;
     const float third = brick.whole(z, 2);
@@ -519,8 +520,8 @@ __device__ int column_of_step(const FilterJob<T>& job, int group, int step) {
   return (job.pairs.part + parts - group % parts) % parts + step * parts;
 }
 
-// Returns a bit mask of the steps, beginning with step `begin`, whose groups exist and may be in reach. All lanes must
-// call the function.
+// Returns a bit mask with a bit for each of the next steps, beginning with step `begin`. The bit is set if the step's
+// groups exist and may be in reach. All lanes must call the function.
 template <Space space, class T>
 __device__ __noinline__ unsigned int steps_in_reach(const FilterJob<T>& job, int group, int begin, int end) {
   const int column = column_of_step(job, group, begin + lane_of_warp());
@@ -531,8 +532,9 @@ __device__ __noinline__ unsigned int steps_in_reach(const FilterJob<T>& job, int
   return __ballot_sync(all_lanes, near);
 }
 
-// Launch shape: as many blocks as are resident at once, with any number of warps. An item is a group of first points
-// with some groups of second points, each of which is a step. Neighbouring items go to different multiprocessors.
+// Launch shape: as many blocks as are resident at once, with any number of warps. An item consists of a group of first
+// points and some groups of second points. Each group of second points is a step. Neighbouring items go to different
+// multiprocessors.
 template <class T, Counting counting, Space space, bool clamped>
 __global__ void __launch_bounds__(most_threads, 1) count_filtered(const __grid_constant__ FilterJob<T> job) {
   for (int at = threadIdx.x; at < job.layout.by_cell; at += blockDim.x) shared_words[at] = 0;
@@ -580,7 +582,7 @@ __global__ void count_in_double(PairJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
   BlockHistogram<weighted> histogram(memory, in_shared ? job.bins.slots() : 0, job.copies, job.histogram);
   const int copy = static_cast<int>(threadIdx.x) & (job.copies - 1);
-  // The part of this GPU has every parts-th first point.
+  // One of every `parts` consecutive first points belongs to the part of this GPU.
   const FirstPoint<T, weighted> first(job,
                                       (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * job.parts + job.part);
   const std::int64_t end = first.exists ? job.end : 0;
@@ -660,7 +662,7 @@ class FilteredCount {
 
   static std::int64_t groups(std::int64_t points) { return filter_places(points) / group_points; }
 
-  /// Returns the greatest absolute coordinate of a column, in cells.
+  /// Returns the greatest absolute coordinate of a column, in units of cells.
   double greatest_coordinate(const FilterPlan& plan, int dim) const {
     const auto column = static_cast<std::size_t>(dim);
     const double half = problem_.triclinic ? plan.brick.edge(dim) / 2
@@ -759,7 +761,7 @@ class FilteredCount {
                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks = std::max(blocks, 1) * pairs_.gpu().multiprocessors;
     const std::int64_t warps = std::int64_t{blocks} * (threads_ / warp_lanes);
-    constexpr std::int64_t items_of_a_warp = 128;  // at least 128, so that all warps finish at almost the same time
+    constexpr std::int64_t items_of_a_warp = 128;  // large enough that all warps finish at almost the same time
     const std::int64_t all_groups = std::int64_t{job_.first_groups} * job_.steps;
     const std::int64_t most_steps = job_.first.boxes == nullptr ? 64 : warp_lanes;
     job_.steps_of_an_item =

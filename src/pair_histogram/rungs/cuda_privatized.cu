@@ -11,8 +11,8 @@
 //
 // Work per pair: as before, but the atomic addition has 32 bits and is in shared memory. Shared memory per block: 4
 // bytes per bin. Sums of weights stay in global memory; `cuda_tiled_privatized` privatises them too. Limits: the
-// histogram must fit in shared memory. The check assumes the larger shared memory that `cuda_tiled_privatized` needs.
-// With 227 KiB per block, about 50,000 bins fit, or about 7,000 with weights.
+// histogram must fit in shared memory. The check assumes that a block needs as much shared memory as in
+// `cuda_tiled_privatized`, which is more. With 227 KiB per block, about 50,000 bins fit, or about 7,000 with weights.
 // Source: privatisation of output; for 2-body statistics: N. Pitaksirianan, Z. Nouri, Y.-C. Tu, "Efficient 2-body
 // statistics computation on GPUs" (2016).
 #include "pair_histogram/gpu/cuda_limits.hpp"

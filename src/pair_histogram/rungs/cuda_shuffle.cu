@@ -29,7 +29,8 @@ namespace {
 constexpr unsigned int all_lanes = 0xffffffffU;
 constexpr int warp_lanes = 32;
 
-// A second point in the registers of a lane. It keeps the element type: a float takes one shuffle, a double two.
+// A second point in the registers of a lane. Coordinates keep their type, because a float takes one shuffle but a
+// double two.
 template <class T, bool weighted>
 struct HeldPoint {
   T x = 0;

@@ -3,8 +3,8 @@
 // What changes from `openmp_shared`: threads share nothing while they count, so increments need no atomics and cache
 // lines stay with their core. Synchronisation is needed only at the end, where the histograms are added up. This takes
 // threads * bins additions, a number that is negligible compared with n^2 / 2 pairs. The technique is called
-// privatisation. It lets a histogram scale with the cores. Each thread allocates its own histogram. No two histograms
-// share a cache line, and on NUMA machines the pages are local to the thread.
+// privatisation. With it, counting scales with the number of cores. Each thread allocates its own histogram. No two
+// histograms share a cache line, and on NUMA machines the pages are local to the thread.
 //
 // The triangle of pairs is balanced as in `openmp_shared`, by dealing out single rows. Adjacent rows differ by one
 // pair, so within one portion the work of two threads differs by at most about one row of pairs.

@@ -50,7 +50,7 @@ Histogram openmp_shared(const Problem<T>& problem, const Execution& execution, s
 #pragma omp atomic
         ++histogram.counts[static_cast<std::size_t>(slot)];
         if (!weighted) return;
-        // Adds word by word. A thread whose addition wraps a word around carries into the next word.
+        // Adds word by word. If the addition to a word wraps, the thread carries 1 into the next word.
         std::uint64_t* const sum = histogram.sum(slot);
         WeightSums::add_by(problem.sums.product(weight, problem.second_weight(second)), histogram.sum_words,
                            [sum](int word, std::uint64_t value) { return add_atomically(sum[word], value); });

@@ -3,8 +3,8 @@
 // What changes from `openmp_privatized`:
 // * The points are copied into columns (structure of arrays), so that one load fetches the same coordinate of
 //   neighbouring points. The loop over second points becomes the vector loop: it subtracts, multiplies, adds, takes the
-//   square root, divides and truncates for 2, 4 or 8 pairs at once. Each operation rounds as the canonical rule says
-//   and none is fused, so no pair needs a second check.
+//   square root, divides and truncates for 2, 4 or 8 pairs at once. Each operation rounds as the canonical rule says,
+//   and no operations are fused, so no pair needs a second check.
 // * Counting is not vectorised, because two lanes may hold the same bin, and the second increment must see the first.
 //   The bins of a row of pairs are written to a small buffer. They are then counted one by one, into four copies of the
 //   counters in turn. With a single copy, an increment would wait for the store of the previous increment to the same

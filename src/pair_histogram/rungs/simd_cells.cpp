@@ -1,19 +1,19 @@
 // simd_cells: sorts points into columns of cells, so that small groups of points visit only the points near them.
 //
-// The idea. If the last edge is much smaller than the extent of the points, nearly all pairs of brute force are out of
-// reach. Sorting points into cells finds the points near a place without visiting the others, as the cell lists of
-// molecular dynamics do.
+// The idea. If the last edge is much smaller than the extent of the points, nearly all pairs that brute force visits
+// are out of reach. Sorting points into cells finds the points near a place without visiting the others, as the cell
+// lists of molecular dynamics do.
 //
 // * Columns. The cells form columns along the last axis, and the points of a column are contiguous in memory. The
 //   points of a column near a given height are therefore one contiguous run, which suits vector units. The column width
 //   is chosen so that a run is about one vector long, but it is at least a quarter of the reach and at most the whole
 //   reach. The cells are thin. There are at most about as many cells as points.
 // * Groups. Up to eight neighbouring points of a column share a list of nearby points. The list is collected from each
-//   column in reach of the group's bounding box. In such a column, the run that may be near enough is scanned. The
-//   points whose distance from the box is within reach are packed (Compress) into the list. The filter of simd_filter
-//   then pairs each point of the group with the whole list. Without a second set, each pair must be counted only once.
-//   A group therefore visits only later columns, and in its own column only later points. The points of the group
-//   itself come first in the list.
+//   column in reach of the group's bounding box. In such a column, the code scans the run of points that may be near
+//   enough. If a point's distance from the box is within reach, the point is packed into the list (Compress). The
+//   filter of simd_filter then pairs each point of the group with the whole list. Without a second set, each pair must
+//   be counted only once. A group therefore visits only later columns, and in its own column only later points. The
+//   points of the group itself come first in the list.
 // * Coordinates are 32-bit integers. 2^32 steps span a periodic box, or 2^30 steps span open space. Half a step is far
 //   below float's rounding error. The list holds float coordinates relative to the middle of the group's box. They are
 //   computed from integer differences, which wrap around as the box does. This gives the nearest image at no cost, and
@@ -77,9 +77,9 @@ struct CellGroup {
   std::int64_t begin;
   std::int64_t end;
   std::int32_t origin[dimension_limit];  // the centre of the group's box
-  float half[dimension_limit];           // half of the box's extents, in the plan's cells
+  float half[dimension_limit];           // half of the box's extents, in units of the plan's cells
   float greatest_square;                 // greatest squared distance from the box at which a point is in reach
-  bool own;                              // true if the group is paired only with later points
+  bool own;                              // true if the points of the group are paired only with later points
   const float* const* first;             // coordinates of first points, as integers stored as float bits
   const float* const* second;
   const std::int64_t* first_weights;
@@ -130,7 +130,7 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
 }
 
 // Counts the pairs of the group with the list. If the list contains the group, `own` is the place of the group's first
-// point.
+// point in the list.
 template <int D, int joint>
 HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_t length, std::int64_t own) {
   constexpr int dimensions = columns_of(D);
@@ -310,7 +310,7 @@ Grid make_grid(const Problem<T>& problem, const FilterPlan& plan) {
         4;
     density /= std::max(extents[across], 1.0);
   }
-  // A run in a column is about two reaches long. A length of one reach holds width^(d - 1) * density points.
+  // A run is about two reaches long. A piece of a column that is one reach long holds width^(d - 1) * density points.
   double width = d == 1 ? 1 : std::pow(static_cast<double>(points_to_a_run) / (2 * density), 1.0 / (d - 1));
   width = std::clamp(width, narrowest, widest);
   const std::int64_t fewest = problem.triclinic ? fewest_across_a_brick : 1;
@@ -452,7 +452,7 @@ class CellCounter {
   }
 
  private:
-  // Adds the next points to the group as long as it stays small enough, and computes the group's bounding box.
+  // Adds the next points as long as the group stays small enough. Then computes the group's bounding box.
   void gather_group(std::int64_t end) {
     for (int across = 0; across < dimension_limit; ++across)
       low_[across] = high_[across] =
@@ -504,7 +504,7 @@ class CellCounter {
     const auto square = [&](std::int64_t cell) { return square_apart(across, cell, low_[across], high_[across]); };
     const std::int64_t low = axis.cell(low_[across] - axis.reach);
     const std::int64_t high = axis.cell(high_[across] + axis.reach);
-    if (high - low + 1 >= axis.cells) {  // visits each cell once; a cell may be near on both sides
+    if (high - low + 1 >= axis.cells) {  // a cell may be near the group on both sides but must be visited once
       for (std::int64_t cell = 0; cell < axis.cells; ++cell) body(cell, axis.periodic ? 0.0 : square(cell));
       return;
     }
@@ -553,7 +553,7 @@ class CellCounter {
     const Axis& axis = grid_.axis[across];
     constexpr std::int64_t half_turn = std::int64_t{1} << 31;
     const std::int64_t middle = middle_[across] - shift;
-    // On either side, the range exceeds the cell by one step more than rounding requires.
+    // On each side, the range extends past the cell. It extends one step farther than rounding requires.
     const std::int64_t begin = static_cast<std::int64_t>(static_cast<double>(cell) * axis.cell_size) - 1 - middle;
     const std::int64_t end = static_cast<std::int64_t>(static_cast<double>(cell + 1) * axis.cell_size) + 2 - middle;
     const std::int64_t from = std::clamp<std::int64_t>(0, end - half_turn, begin + half_turn);
@@ -656,7 +656,7 @@ class CellCounter {
 
 std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads) {
   const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
-  // An upper limit of the number of cells of the grid.
+  // The grid has at most this number of cells.
   const auto cells = static_cast<std::uint64_t>(
       std::max(std::max(shape.points, shape.others) + 2, fewest_across_a_brick * fewest_across_a_brick));
   const auto sorters = static_cast<std::uint64_t>(std::min(threads, sort_threads));

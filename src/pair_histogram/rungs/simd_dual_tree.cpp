@@ -29,8 +29,8 @@
 // What changes from `simd_filter`: fewer pairs are counted one by one. With bins of width w and leaves of side a, about
 // 1.4 a / w of the pairs remain in three dimensions, and a shrinks as n^(-1/d). The work grows as n^(2 - 1/d), so the
 // method pays for many points and few bins. The range beyond the last edge is treated as one wide bin.
-// Memory: 4 d + 20 bytes per point while the tree is built. Afterwards 4 d + 4 bytes per point, plus d / 2 for the
-// boxes.
+// Memory: 4 d + 20 bytes per point while the tree is built. Afterwards the points take 4 d + 4 bytes each, and the
+// boxes take d / 2 bytes per point.
 // Limits: no weights; at most 2^28 points.
 // Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit, "Computing
 // distance histograms efficiently in scientific databases" (2009).
@@ -57,7 +57,7 @@ constexpr std::int64_t node_points = node_leaves * leaf_points;
 constexpr std::int64_t packed_nodes = 32;
 constexpr std::int64_t packed_leaves = packed_nodes * node_leaves;
 
-// Boxes, stored by column. Centres have the form of the points' coordinates, and half extents are in cells.
+// Boxes, stored by column. Centres have the form of the points' coordinates. The unit of half extents is a cell.
 struct BoxColumns {
   const float* middle[dimension_limit];
   const float* half[dimension_limit];
@@ -99,8 +99,9 @@ struct TreeView {
   float longest[dimension_limit];   // greatest separation per column, in cells
   const std::uint16_t* low_slots;   // slot at the lower end of each cell; null if cells are bins
   const std::uint16_t* high_slots;  // slot at the upper end of each cell
-  std::uint32_t first_slot;         // offset to slot numbers of the histogram: 1 if cells are bins, otherwise 0
-  std::uint32_t unsettled;          // slot number that marks a pair of boxes as not settled
+  // added to a slot number to get the histogram's slot: 1 if cells are bins, otherwise 0
+  std::uint32_t first_slot;
+  std::uint32_t unsettled;  // slot number that marks a pair of boxes as not settled
   // Three arrays, indexed by slot: how many pairs of two nodes, of two leaves, and of a point and a leaf were settled.
   std::uint64_t* counts[3];
   // The offset of each lane's copy of `counts`. Lanes have copies because equal slots are common.
@@ -144,7 +145,7 @@ HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
 // box the slot of its greatest distance from the one box.
 struct OpenBoxes {
   hn::Mask<Integers> open;
-  hn::Mask<Integers> divided;  // open boxes divided by a single edge, the lower edge of their slot in `slots`
+  hn::Mask<Integers> divided;  // open boxes whose pairs a single edge divides: the lower edge of the slot in `slots`
   IntegerVector slots;
 };
 
@@ -486,7 +487,8 @@ class Tree {
     }
   }
 
-  // Recursively halves a range across its longest side, at multiples of whole leaves. Ends early after a stop request.
+  // Splits a range of points recursively into halves, across its longest side. The borders of the halves are at
+  // multiples of whole leaves. Ends early after a stop request.
   void split(TreePoint* begin, TreePoint* end, const std::stop_token& stop) {
     const std::int64_t count = end - begin;
     if (count <= leaf_points || stop.stop_requested()) return;
@@ -673,7 +675,8 @@ class TreeCounter {
   }
 
  private:
-  // Computes two bounds for the lower edge of each slot. Between the bounds the canonical rule decides.
+  // Computes two bounds for the lower edge of each slot. If a squared distance is between the bounds, the canonical
+  // rule decides.
   void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
     constexpr double rounding = 0x1p-22;  // relative rounding error of the squares when they are converted to float
     for (std::int64_t place = 0; place < slots; ++place) {
@@ -693,7 +696,8 @@ class TreeCounter {
     tree_.after_edge = after_edge_.data();
   }
 
-  // Moves the pairs that are not before a slot's lower edge from the previous slot to this slot.
+  // Until now, pairs that are not before a slot's lower edge were counted in the previous slot. Moves these pairs to
+  // the slot.
   void gather_after_edges() {
     for (std::size_t at = filter_block; at < after_edge_.size(); ++at) {
       const std::uint64_t pairs = std::exchange(after_edge_[at], 0);

@@ -1,5 +1,5 @@
-// Parts of the kernels of the float filter for pairs, which simd_filter.cpp explains. This code is compiled once per
-// instruction set, so Highway's toggle replaces an ordinary include guard.
+// Parts of the kernels of the float filter for pairs. simd_filter.cpp explains the filter. This code is compiled once
+// per instruction set, so Highway's toggle replaces an ordinary include guard.
 
 #if defined(GRADUS_PAIR_HISTOGRAM_SIMD_PAIRS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_PAIR_HISTOGRAM_SIMD_PAIRS_TOGGLE
@@ -30,7 +30,7 @@ using NumberMask = decltype(hn::Zero(Numbers()) == hn::Zero(Numbers()));
 
 HWY_INLINE std::int64_t float_lanes() { return static_cast<std::int64_t>(hn::Lanes(Floats())); }
 
-// Returns the square root of a positive number, not always correctly rounded (see FilterPlan::error_at).
+// Returns the square root of a positive number. The result is not always correctly rounded (see FilterPlan::error_at).
 HWY_INLINE FloatVector root_of(FloatVector square) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   const auto inverse = hn::ApproximateReciprocalSqrt(square);
@@ -54,7 +54,7 @@ HWY_INLINE FirstPoint first_point(const float* const* columns, int dimensions, s
   return point;
 }
 
-// Returns the separation in a column, in cells. Its sign has no meaning.
+// Returns the separation in a column, in units of cells. The sign of the result has no meaning.
 template <bool periodic>
 HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector first, FloatVector second) {
   if constexpr (!periodic) return first - second;
@@ -64,8 +64,8 @@ HWY_INLINE FloatVector separation(const FilterView& view, int dim, FloatVector f
 }
 
 // Returns squared distances in a triclinic cell. If the difference of two coordinates is within four steps of half a
-// turn, the canonical rule may round its fraction in the other direction. Two such points are at least half a height
-// apart, up to rounding. These points get a distance at the last edge, which makes the pair doubtful.
+// turn, this function and the canonical rule may choose different images. Two such points are at least half a height
+// apart, up to rounding. The function then returns a distance at the last edge, which makes the pair doubtful.
 HWY_INLINE FloatVector squared_in_cell(const FilterView& view, const FirstPoint& first, const float* const* columns,
                                        std::int64_t place) {
   const Floats f;
@@ -121,7 +121,8 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
 
-// Sets the lanes from number `keep` on, which hold no pair, to a distance that is certainly beyond the bins.
+// Sets lane `keep` and all later lanes to a distance that is certainly beyond the bins, because these lanes hold no
+// pairs.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
   const auto beyond = hn::BitCast(u, root_of(hn::Set(Floats(), view.greatest_square)) + hn::Set(Floats(), view.magic));
@@ -131,7 +132,7 @@ HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, s
 // The numbers by which the queue identifies the points of a pair.
 struct PairNumbers {
   std::int64_t first;
-  const std::int32_t* second_numbers;  // the number of the point at each place; null if the number is the place
+  const std::int32_t* second_numbers;  // for each place, the number of its point; null if place and number are equal
 
   std::int32_t second(std::int64_t place) const {
     return second_numbers != nullptr ? second_numbers[place] : static_cast<std::int32_t>(place);
@@ -180,7 +181,8 @@ HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint]
     for (int digit = 0; digit < joint; ++digit) queue_doubtful(view, fixed[digit], numbers, places[digit]);
 }
 
-// Adds the products of one weight and a vector of weights to the sums of the slots of these cells.
+// Multiplies the weight `first` by each weight in `second`. Adds each product to the sum of the slot of the
+// corresponding cell in `cells`.
 HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells, std::int64_t first,
                               const std::int64_t* second) {
   const auto add = [&](int words, const auto& add_product) {
@@ -261,8 +263,8 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
       }
       count_joint(view, fixed, numbers, places);
     }
-    // The last joint counter always gets `joint` vectors. If fewer remain, the others have no lanes with pairs. This
-    // avoids an unpredictable branch on the number of vectors.
+    // The last joint counters also take `joint` vectors. If fewer vectors remain, the rest are vectors without pairs.
+    // This avoids an unpredictable branch on the number of vectors.
 #pragma GCC unroll 4
     for (int digit = 0; digit < joint; ++digit) {
       const std::int64_t last = vectors - 1;

@@ -39,8 +39,8 @@ std::int64_t counter_copies(std::int64_t counters) {
 
 }  // namespace
 
-// Returns an upper limit for the error of distances up to `cells_reached`. The error and the distances are in cells,
-// and there are `per_length` cells per unit of length.
+// Returns an upper limit for the error of distances up to `cells_reached`. The unit of the error and of the distances
+// is a cell, and there are `per_length` cells per unit of length.
 //
 // Let u be 2^-24, and let U be an upper limit of the coordinates in cells. Each form of coordinates has the following
 // rounding errors in each column. A step is the unit of integer coordinates.
@@ -152,8 +152,8 @@ template <class T>
 bool FilterPlan::take_cell(const Problem<T>& problem) {
   triclinic_ = true;
   origin = problem.box_origin;
-  // A position undergoes a few roundings. The error of each rounding is at most proportional to the extent of all
-  // positions.
+  // Computing a position takes a few roundings. The error of each rounding is at most a small multiple of the extent of
+  // all positions.
   for (const double length : problem.box) placing_ += 0x1p-48 * length;
   if (coordinates == FilterCoordinates::integers) {
     double most = 0;  // the greatest sum of a fraction's terms; kernels need fractions with errors below 2^-30
@@ -325,7 +325,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
     view_.joint = pairs_to_a_counter(plan.cells);
   }
   view_.magic = static_cast<float>(std::ldexp(1.0, whole) + static_cast<double>(margin) * unit);
-  // Exact, because the margin is below one cell.
+  // `ahead` is exact, because the margin is below one cell.
   view_.ahead = std::bit_cast<std::uint32_t>(view_.magic) >> view_.fraction_bits;
   view_.radix = static_cast<std::uint32_t>(plan.cells);
   set_up_counters();
@@ -339,7 +339,7 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   view_.owner = this;
 }
 
-// Allocates several copies of the counters, so that equal numbers in neighbouring lanes do not wait for each other.
+// Allocates several copies of the counters, so that neighbouring lanes with equal numbers do not wait for each other.
 template <class T>
 void FilterCounters<T>::set_up_counters() {
   counters_to_a_copy_ = plan_.joint ? 1 : problem_.bins.slots() + 1;

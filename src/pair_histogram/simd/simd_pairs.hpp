@@ -41,12 +41,12 @@ struct DoubtfulPair {
 constexpr std::int64_t doubt_limit = 2048;  // length at which the queue is emptied
 constexpr std::int64_t doubt_room = 256;    // number of entries that one step of a kernel may add beyond the limit
 
-/// The value of the kernels' parameter D, the number of dimensions, that selects a triclinic cell. (The cell itself has
-/// three dimensions.)
+/// The kernels' parameter D is the number of dimensions. This value of D selects a triclinic cell, which has three
+/// dimensions.
 constexpr int in_a_cell = 4;
 
 enum class FilterCoordinates : std::uint8_t {
-  floats,    ///< open space: floats, in cell widths, relative to the centre of all points
+  floats,    ///< open space: floats relative to the centre of all points, in units of the cell width
   integers,  ///< 2^32 steps span the box or a triclinic cell's vector; wrapped differences give the nearest image
   /// Integers, which the variant converts to floats near an origin. In a triclinic cell, the floats are along the axes
   /// of the cell's brick.
@@ -65,8 +65,8 @@ struct FilterView {
   float scale[3] = {};        ///< number of cells per integer step
   float steps[3][3] = {};     ///< length of one step along each vector, in cell widths
   float edge_square = 0;      ///< a squared distance that makes a pair doubtful
-  float greatest_square = 0;  ///< upper limit to which larger squared distances are reduced
-  float magic = 0;            ///< number whose addition to a distance leaves a fixed-point number in the low bits
+  float greatest_square = 0;  ///< larger squared distances are replaced by this one
+  float magic = 0;            ///< added to a distance, this number produces a fixed-point number in the low bits
   int fraction_bits = 0;      ///< number of fraction bits of the fixed-point number
   std::uint32_t certain = 0;  ///< a pair is certain if one of these bits is set
   int joint = 0;              ///< number of pairs that share an increment; 0 if each pair is counted by `by_cell`
@@ -113,12 +113,12 @@ struct FilterPlan {
   double error_at(double cells_per_length, double cells) const;
   bool use_bins_as_cells(const Bins& bins);
   bool use_fine_cells(const Bins& bins);
-  /// The greatest distance of a coordinate from the origin. For `wrapped` coordinates in a box: twice this distance, or
-  /// the length of the box if that is greater.
+  /// The greatest distance of a coordinate from the origin. For `wrapped` coordinates in a box, this is twice that
+  /// distance or the length of the box, whichever is greater.
   std::array<double, dimension_limit> half_{};
   double local_reach_ = 0;
   bool triclinic_ = false;
-  /// The sum of the magnitudes of a triclinic cell's vectors in each column.
+  /// For each column: the sum of the magnitudes that a triclinic cell's vectors have in this column.
   std::array<double, dimension_limit> spread_{};
   double placing_ = 0;  ///< upper limit of the error of a position in a triclinic cell, in units of length
 };
@@ -126,7 +126,7 @@ struct FilterPlan {
 inline constexpr std::string_view while_sorting = "stopped while sorting the points";
 
 /// Coordinates for the kernels, stored by column and padded. The coordinates are either floats or the integers that
-/// the plan defines. Floats are in cell widths and relative to the plan's origin.
+/// the plan defines. Floats are relative to the plan's origin, in units of the cell width.
 template <class T>
 class FilterColumns {
  public:

@@ -241,7 +241,8 @@ TEST(PairHistogramDirections, FlatPointsHaveNoShells) {
   options.dimensions = "xz";
   EXPECT_EQ(pair_histogram(points, options).flat, "");
   options.dimensions = "";
-  options.box = {10, 6, 12};  // the shortest length exceeds half of the others, so the points are not a layer
+  // the shortest length is more than half of every other length, so the points are not a layer
+  options.box = {10, 6, 12};
   EXPECT_EQ(pair_histogram(points, options).flat, "");
   options.box = {};
   EXPECT_EQ(pair_histogram(points, options).flat, "");

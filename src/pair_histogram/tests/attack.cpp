@@ -42,7 +42,7 @@ class Check {
     return shape;
   }
 
-  /// Returns the difference between a histogram and the expected one, or "" if they are equal.
+  /// Computes the histogram. Returns its difference from the expected histogram, or "" if they are equal.
   std::string fault(const Run& run) const {
     const auto outcome = outcome_of([&] { return pair_histogram(points_.view(), options_, run.execution); });
     if (std::string wrong = status_difference(outcome, expected_); !wrong.empty()) return wrong;
@@ -88,7 +88,7 @@ std::string full_text(const PairCase<T>& made) {
 /// Applies the n-th simplification (see shrunk()).
 template <class T>
 bool make_simpler(PairCase<T>& made, std::int64_t step) {
-  // Returns true if `step` is among the next `count` simplifications, otherwise skips them.
+  // Returns true if `step` is among the next `count` simplifications. Otherwise subtracts `count` from `step`.
   const auto take = [&step](auto count) {
     const auto all = static_cast<std::int64_t>(count);
     if (step < all) return true;

@@ -33,7 +33,8 @@ class Maker {
 
  private:
   static double number(T value) { return static_cast<double>(value); }
-  static T clamped(double value) {  // limits coordinates, so that a box two or three times their size is in range
+  // limits coordinates, so that T can represent a box that is two or three times as large
+  static T clamped(double value) {
     const double limit = sizeof(T) == 4 ? 1e37 : 0x1p498;
     return static_cast<T>(std::clamp(value, -limit, limit));
   }
@@ -132,8 +133,8 @@ class Maker {
     if (!origin) made_.options.box_origin.clear();
   }
 
-  /// Makes a triclinic cell with the same scale in all columns. Moves all points into the cell or, if rounding takes a
-  /// point out of it, at least into the box around the cell.
+  /// Makes a triclinic cell with the same scale in all columns. Moves all points into the cell. If rounding takes a
+  /// point out of the cell, moves the point at least into the box around the cell.
   void make_cell() {
     made_.kind += "; cell";
     const double scale = std::exp2(static_cast<double>(random_.between(-40, 40)));
@@ -183,7 +184,8 @@ class Maker {
         made_.points[row] = made_.points[row / 2];
   }
 
-  /// Replaces the vectors by longer vectors of the same lattice, up to rounding, in another order.
+  /// Replaces the vectors by longer vectors that span the same lattice, up to rounding. Changes the order of the
+  /// vectors.
   void skew_cell() {
     made_.kind += "; long vectors";
     std::vector<double>& cell = made_.options.box;
@@ -281,7 +283,8 @@ class Maker {
     if (bins.cutoff > half) bins.cutoff = half;
   }
 
-  /// Moves points to distances from the first point that are nearly edges, so that a filter cannot decide the pairs.
+  /// Moves points so that their distances from the first point are close to edges, where a filter cannot decide the
+  /// pairs.
   void move_near_edges(double width) {
     made_.kind += "; near edges";
     const double least = random_.uniform(-53, -12);

@@ -42,7 +42,8 @@ struct ReferenceCell {
     for (;;) {
       take_shares();
       std::size_t shortened = 0;
-      double times[3] = {0, 0, 0};  // multiples of the other reciprocal vectors that were added to the shortened one
+      // these multiples of the other two reciprocal vectors were added to the shortened one
+      double times[3] = {0, 0, 0};
       if (!find_step(shortened, times)) return;
       for (std::size_t vector = 0; vector < 3; ++vector) {
         if (times[vector] == 0) continue;
@@ -70,8 +71,8 @@ struct ReferenceCell {
     }
   }
 
-  /// Finds the first of the steps in the public header that sufficiently shortens a reciprocal vector. Returns false if
-  /// there is no such step.
+  /// Tries the steps in the order of the public header. Finds the first step that makes a reciprocal vector
+  /// sufficiently shorter. Returns false if there is no such step.
   bool find_step(std::size_t& shortened, double (&times)[3]) const {
     const auto product = [](const double* p, const double* q) { return (p[0] * q[0] + p[1] * q[1]) + p[2] * q[2]; };
     const auto is_done = [&](std::size_t i, std::size_t j, double of_j, std::size_t k, double of_k) {

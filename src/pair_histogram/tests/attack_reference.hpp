@@ -9,7 +9,8 @@
 
 namespace gradus::attack {
 
-/// Returns a result whose edges, counts, weighted, below, beyond and pairs are set. The options must be valid.
+/// Returns a result in which only these members are set: `edges`, `counts`, `weighted`, `below`, `beyond` and `pairs`.
+/// The options must be valid.
 template <class T>
 PairHistogramResult pair_reference(MatrixView<const T> points, const PairHistogramJob<T>& options);
 

@@ -201,8 +201,8 @@ class PairHistogram(Case):
         self.assertEqual((cross["n"], cross["cross"], cross["pairs"], cross["counts"]), (2, 4, 8, [0, 4, 0, 1, 2, 1]))
         again = self.counts(*job, "--select", "type O", "--cross", water, "--cross-select", "type H")
         self.assertEqual(again["counts"], cross["counts"])
-        # Equal selections count the pairs within them, each pair once. In overlapping selections no atom is paired with
-        # itself.
+        # If two selections are equal, each pair within the selection counts once. If two selections overlap, no atom is
+        # paired with itself.
         same = self.counts(*job, "--select", "type O", "--cross-select", "index 0,3")
         self.assertEqual((same["cross"], same["pairs"], same["counts"]), (0, 1, [0, 0, 0, 0, 1, 0]))
         around = self.counts(*job, "--select", "type O", "--cross-select", "all", "--rdf")
@@ -311,7 +311,7 @@ class PairHistogram(Case):
         for text in ("7", "-8", "7:", "3:3", "5:2", "2:5:-1"):
             self.refused(3, *job, "--frames=" + text, says=["t.xyz", "--frames " + text, "none of its 7 frames, counted from 0"])
         self.refused(2, "pair-histogram", self.file("p.csv", "1,2,3\n"), *job[2:], "--frames", "0", says=["no trajectory"])
-        # The command does not read frames after the last wanted one, and does not parse atoms of skipped frames.
+        # The command does not read frames after the last wanted frame, and does not parse atoms of skipped frames.
         broken = self.file("b.xyz", "2\n\nH 0 0 0\nH x 0 0\n2\n\nH 0 0 0\nH 1.5 0 0\nrubbish\n")
         self.assertEqual(self.counts(broken, *job[2:], "--frames", "1")["counts"][1], 1)
         self.refused(3, "pair-histogram", broken, *job[2:], "--frames", "0:2", says=["b.xyz:4"])
@@ -542,8 +542,8 @@ class PairHistogram(Case):
         return self.file(name, "\n".join(lines) + "\n")
 
     def test_long_vectors_count_as_short_ones(self):
-        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). The
-        greatest least height of any cell of this lattice is 9.42."""
+        """The lattice has the vectors (10, 0, 0), (-3, 10, 0) and (1, 3, 10). No cell of this lattice has a least
+        height above 9.42."""
         long = [[10, 0, 0], [37, 10, 0], [-55, 23, 10]]
         points = self.lattice_points("long.csv", long)
         job = ("--bin-width", 1, "--bins", 4, "--fold")
@@ -558,7 +558,7 @@ class PairHistogram(Case):
                      says=["half of the cell's least height, 4.7", "reduced"])
 
     def test_a_hexagonal_cell_by_six_numbers(self):
-        """The tilt is 40 * cos(60 degrees) in double, which exceeds half of 40 by one rounding."""
+        """The tilt is 40 * cos(60 degrees) in double, which exceeds half of 40 by a rounding error."""
         along, height = 40 * math.cos(math.pi / 3), 40 * math.sin(math.pi / 3)
         self.assertGreater(along, 20)
         points = self.lattice_points("hexagonal.csv", [[40, 0, 0], [along, height, 0], [0, 0, 40]])

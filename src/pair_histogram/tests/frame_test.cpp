@@ -202,7 +202,7 @@ TEST(PairHistogram, RefusesBadBoxes) {
   Matrix<double> outside = uniform(50, 3);
   outside(17, 2) = -0.25;
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "column 2", "-0.25", "from 0 to 10"});
-  outside(3, 2) = 10;  // valid, because it is on the border; but its distance from row 17 exceeds the length of the box
+  outside(3, 2) = 10;  // on the border, hence valid; but the distance from row 17 exceeds the length of the box
   refused<InputError>(outside, boxed({10, 10, 10}), {"points", "row 17", "-0.25"});
   outside(17, 2) = 10.5;
   refused<InputError>(outside, boxed({10, 10, 10}), {"row 17", "10.5"});
@@ -342,10 +342,10 @@ TEST(PairHistogram, HonoursAStopRequest) {
   }
 }
 
-// A short job of a fast rung makes only the last report, because the rung chooses its portions itself and only the
-// calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
+// In a short job of a fast rung, the last report may be the only one, because the rung chooses its portions itself and
+// only the calling thread reports. A GPU counts these pairs in one launch. long_test.cpp has a job of several launches.
 TEST(PairHistogram, ReportsProgressToTheEnd) {
-  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a portion of a thread has
+  constexpr std::int64_t pairs = std::int64_t{9000} * 8999 / 2;  // more pairs than a thread counts in one portion
   const Matrix<double> points = uniform(9000, 1);
   for (const room::Variant& variant : room::variants()) {
     if (!variant.supports(room::Shape{}, execution::this_machine())) continue;
@@ -531,7 +531,8 @@ TEST(PairHistogram, TheSameForAnyNumberOfThreads) {
   }
 }
 
-// Waking a thread team takes longer than one thread needs for a small frame. On a busy machine it takes much longer.
+// Waking a thread team takes longer than one thread needs for a small frame. On a busy machine, waking the team takes
+// much longer.
 TEST(PairHistogram, ThreadsOfASmallFrame) {
   const Matrix<double> points = uniform(100, 3);
   PairHistogramJob<double> options = bins_of(0.37, 20);
@@ -627,8 +628,8 @@ TEST(PairHistogram, WeightsAreSummed) {
   EXPECT_EQ(result.beyond, 1u);
 }
 
-/// Returns the sums of products of weights in bins of width 1, computed by all variants. The points are on a line with
-/// spacing 1.
+/// Returns the sum of the products of weights for each bin of width 1. All variants must compute the same sums. The
+/// points are on a line with spacing 1.
 std::vector<double> sums_of(const std::vector<double>& values) {
   Matrix<double> points(static_cast<std::int64_t>(values.size()), 1);
   Buffer<double> weights(points.rows());
@@ -661,7 +662,7 @@ TEST(WeightedSums, AreExactAndRoundedOnce) {
   // After cancellation, a much smaller sum remains.
   EXPECT_EQ(sums_of({0x1p500, 0x1p500, 0, 0x1p500, -0x1p500, 0, 0x1p-500, 0x1p-500})[1], 0x1p-1000);
   // Sums are rounded to multiples of the smallest double, 2^-1074. Half of this double (2^-1075) and three halves are
-  // ties, which round to even. A sum slightly above half of it rounds up.
+  // ties, which round to even. A sum slightly above half of the smallest double rounds up.
   EXPECT_EQ(sums_of({0x1p-537, 0x1p-538}), (std::vector<double>{0, 0}));
   EXPECT_EQ(sums_of({0x3p-537, 0x1p-538}), (std::vector<double>{0, 0x1p-1073}));
   EXPECT_EQ(sums_of({0x1p-537, 0x1.0000000000001p-538}), (std::vector<double>{0, 0x1p-1074}));
@@ -683,7 +684,7 @@ TEST(WeightedSums, BeyondTheLargestDoubleAreRefused) {
   for (double& weight : weights) weight = -weight;
   options.other_weights = {};
   options.others = {};
-  // Without others each pair counts once instead of twice.
+  // Without `others`, each pair counts once instead of twice.
   EXPECT_EQ(run(points, options).weighted[0], 0x1p1011 * 0xfffp0);
 }
 

@@ -24,7 +24,7 @@ Execution by(std::string_view variant) {
   return execution;
 }
 
-/// Holds points, others and both weights on the GPU. Each pointer is `offset` elements past the start of its
+/// Holds points, others and the weights of both on the GPU. Each pointer is `offset` elements past the start of its
 /// allocation.
 template <class T>
 class ProblemOnDevice {
@@ -92,7 +92,7 @@ PairHistogramResult by_the_host(MatrixView<const double> points, const PairHisto
   return pair_histogram(points, options, execution);
 }
 
-// The call does not request a device, and the number of points is arbitrary.
+// The call runs on the points' GPU, although it does not request a device and has only a few points.
 TEST_F(OnGpu, points_there_are_counted_there) {
   const Matrix<double> points = uniform(300, 3);
   const ProblemOnDevice<double> there(points.view(), bins_of(0.5, 30));
@@ -234,7 +234,7 @@ TEST_F(OnGpu, several_launches) {
   }
 }
 
-/// Returns points at fractions of three, two or one vectors. Every third point is in one of a few small clumps.
+/// Returns points at fractions of one, two or three vectors. Every third point belongs to one of a few small clumps.
 Matrix<double> in_lattice(std::int64_t n, std::int64_t d, const std::vector<double>& vectors, std::uint64_t seed) {
   const Matrix<double> shares = uniform(n, d, seed);
   Matrix<double> points(n, d);

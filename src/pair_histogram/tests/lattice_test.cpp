@@ -75,7 +75,7 @@ Vectors short_vectors(Random& random, std::size_t shape) {
   }
 }
 
-/// Returns other vectors of the same lattice. These vectors are long, in any order, and left- or right-handed.
+/// Returns long vectors that span the same lattice. Their order is arbitrary, and they are left- or right-handed.
 Vectors skewed(Vectors v, Random& random) {
   constexpr std::int64_t most = 20000;
   for (int step = 0; step < 4; ++step) {
@@ -107,7 +107,7 @@ Lattice make_lattice(Random& random) {
     if (shape == 0 && longest > 6 * least_height(lattice.short_ones)) continue;
     lattice.given = random.chance(60) ? skewed(lattice.short_ones, random) : lattice.short_ones;
     const long double lengths = length(lattice.given[0]) * length(lattice.given[1]) * length(lattice.given[2]);
-    // The library requires vectors that are clearly not coplanar. This limit rejects all others.
+    // The library requires vectors that are clearly not coplanar. This limit rejects all other vectors.
     if (std::abs(static_cast<long double>(volume)) < lengths * 0x1.01p-20L) continue;
     for (std::size_t i = 2; i > 0; --i)
       std::swap(lattice.given[i],
@@ -118,8 +118,8 @@ Lattice make_lattice(Random& random) {
   }
 }
 
-/// Returns the least squared distance of all images, or -1 if it is not below the square of `reach`. Visits the images
-/// whose fractions differ by at most reach / height.
+/// Returns the least squared distance of all images, or -1 if no squared distance is below the square of `reach`.
+/// Visits the images whose fractions differ by at most reach / height.
 std::int64_t nearest(const Vectors& v, const Integers& apart, long double reach) {
   const auto volume = static_cast<long double>(determinant(v));
   std::array<std::int64_t, 3> low{};

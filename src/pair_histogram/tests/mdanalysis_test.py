@@ -2,8 +2,8 @@
 can read.
 
 For each file there are four outcomes: MDAnalysis cannot read the file ("unread"), the command refuses the file with a
-message, both programs give the same result, or their results differ ("wrong"). tests/cli/run.py runs this. It prints
-the table if GRADUS_PRINT_TABLE is set."""
+message, both programs give the same result, or their results differ ("wrong"). tests/cli/run.py runs this. The test
+prints the table if GRADUS_PRINT_TABLE is set."""
 
 import json
 import os
@@ -69,7 +69,7 @@ class TrajectoriesOfMdanalysis(Case):
         return triclinic_vectors(np.array(dimensions, np.float64), dtype=np.float64)
 
     def compare(self, path, ending):
-        """Returns the kind of the outcome and, if there is one, the error or the reason of the refusal."""
+        """Returns a pair: the kind of the outcome, and the error or the reason for the refusal, if any."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

@@ -21,7 +21,7 @@ class PairsCase(RanksCase):
     ENDING = ".csv"
 
     def array(self, name, n, d, dtype="<f8", seed=1, low=0, high=10):
-        """Writes a file of points on a fine lattice, or of weights."""
+        """Writes a file of weights, or of points on a fine lattice."""
         numbers = random.Random(seed)
         values = [numbers.randrange(64 * low, 64 * high) / 64 for _ in range(n * d)]
         return write_npy(self.path(name), dtype, (n, d) if d > 1 else (n,), values)
@@ -32,7 +32,8 @@ class PairsCase(RanksCase):
             numbers = random.Random(frame)
             text += "%d\nLattice=\"%d 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:id:I:1\n" % (atoms, 9 + frame)
             for atom in range(atoms):
-                place = " ".join(str(numbers.randrange(900) / 100 - 0.5) for _ in range(3))  # some atoms are outside
+                # some atoms are outside the box
+                place = " ".join(str(numbers.randrange(900) / 100 - 0.5) for _ in range(3))
                 text += "%s %s %d\n" % ("HHO"[atom % 3], place, atom + 1)
         return self.file(name, text)
 

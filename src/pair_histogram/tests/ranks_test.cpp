@@ -146,7 +146,7 @@ class Faulty final : public Communicator {
   Fault fault_;
 };
 
-/// Returns the device on which the variant runs. The best variant is the best one on the CPU.
+/// Returns the device on which the variant runs. The empty name stands for the best variant on the CPU.
 Device device_of(std::string_view variant) {
   const bool on_gpu = !variant.empty() && core::find_variant(room::variants(), variant, room::Room::name).device_input;
   return on_gpu ? Device::gpu : Device::cpu;
@@ -296,7 +296,7 @@ TYPED_TEST(PairHistogramRanks, share_the_work) {
   }
 }
 
-/// Calls of several GPUs do not compare the data of their ranks.
+// Calls on several GPUs do not compare the data of their ranks.
 TYPED_TEST(PairHistogramRanks, share_the_data_of_one_call) {
   for (const Problem<TypeParam>& problem : problems<TypeParam>()) {
     const PairHistogramResult one = of_one(problem, "");
@@ -315,7 +315,8 @@ TYPED_TEST(PairHistogramRanks, share_the_data_of_one_call) {
   }
 }
 
-/// Returns problems for several GPUs: those above, and problems whose pairs are sorted, skipped or shared unevenly.
+/// Returns problems for several GPUs: the problems for ranks, and further problems whose points are sorted, or whose
+/// pairs are skipped or shared unevenly.
 template <class T>
 std::vector<Problem<T>> problems_for_gpus() {
   std::vector<Problem<T>> all = problems<T>();
@@ -342,7 +343,7 @@ std::vector<Problem<T>> problems_for_gpus() {
   return all;
 }
 
-// All points are given to each GPU. The same GPU stands for several.
+// Each GPU gets all points. A single GPU plays the part of several GPUs.
 TYPED_TEST(PairHistogramRanks, several_gpus_give_the_bits_of_one) {
   if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
     return tests::skip_for_want_of_gpu(reason);

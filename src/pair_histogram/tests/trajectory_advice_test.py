@@ -1,6 +1,7 @@
-"""Follows the advice in error messages about trajectories. The messages are about three kinds of files: files with a
-changing box, for which a cutoff is too long; files that end inside a frame; and files of a layer, whose g would use
-shells in space. The final counts must equal a brute force. tests/cli/run.py runs this."""
+"""Follows the advice in error messages about trajectories. The messages are about three kinds of files. In the first
+kind, the box changes, so that a cutoff becomes too long. Files of the second kind end inside a frame. Files of the
+third kind hold a layer, for which g must not be computed from spherical shells. The final counts must equal counts by
+brute force. tests/cli/run.py runs this."""
 
 import itertools
 import json

@@ -1,4 +1,5 @@
-"""Compares boxes and frames of `gradus pair-histogram` with sums over images in plain Python. tests/cli/run.py runs this."""
+"""Tests the boxes and frames of `gradus pair-histogram`. Compares the results with sums over periodic images in plain
+Python. tests/cli/run.py runs this file."""
 
 import itertools
 import json
@@ -10,7 +11,7 @@ from kit import Case, content, gradus, write_npy
 
 
 def nearest(first, second, vectors):
-    """Returns the distance to the nearest of the images up to two vectors away."""
+    """Returns the distance to the nearest image. Tries all images up to two vectors away."""
     best = math.inf
     for times in itertools.product(range(-2, 3), repeat=len(vectors)):
         apart = [a - b for a, b in zip(first, second)]
@@ -144,7 +145,7 @@ class AtomsByTheirIds(TrajectoryCase):
 
 
 class CutFiles(TrajectoryCase):
-    """Files of three frames that end anywhere in the last frame."""
+    """Tests files of three frames that were cut somewhere in the last frame."""
 
     NOTE = "the last line has no end: if the file was cut there, so may be its last number"
     FRAMES = {
@@ -196,7 +197,8 @@ class CutFiles(TrajectoryCase):
 
 
 class Layers(TrajectoryCase):
-    """Points in a plane, as LAMMPS writes runs in two dimensions. The box's z goes from -0.5 to 0.5."""
+    """Tests points in a plane, in the form in which LAMMPS writes two-dimensional runs. Along z, the box extends from
+    -0.5 to 0.5."""
 
     def flat(self, bounds="pp pp pp\n0 20\n0 20\n-0.5 0.5", vectors=((20, 0, 0), (0, 20, 0)), name="f.dump", moved=False):
         """Returns the file and its points. If `moved` is true, most points in the file are moved by lattice vectors."""
@@ -333,7 +335,8 @@ class OpenDirections(TrajectoryCase):
         self.assertEqual(self.answer(away, *job)["counts"], right)
 
     def test_slabs_in_every_orientation(self):
-        """Tests cells with any open vector, for planes along the axes and oblique planes."""
+        """Tests slabs along the axes and oblique slabs. The open vector of the cell is zero, perpendicular to the slab,
+        or arbitrary."""
         job = ("--bin-width", 1, "--bins", 4)
         for seed, (a, b) in enumerate(((([12, 0, 0], [5, 11, 0])), ([8, 8, 0], [0, 9, 9]), ([0, 0, 11], [12, 3, 2]))):
             normal = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]

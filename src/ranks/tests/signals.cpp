@@ -1,5 +1,5 @@
-// A preloaded library (LD_PRELOAD) that sends a signal at a specific moment. Otherwise the signal could arrive at any
-// time. The environment variable GRADUS_TEST_SIGNALS selects the signal:
+// A preloaded library (LD_PRELOAD) that sends a signal at a specific moment. A signal from outside the process would
+// arrive at an unpredictable moment. The environment variable GRADUS_TEST_SIGNALS selects the signal:
 //
 //   start   SIGTERM to all processes while MPI starts
 //   end     SIGSTOP to rank 1 when MPI has finished there

@@ -1,7 +1,8 @@
 // coarse_list: a sorted list under one lock.
 //
-// Idea: acquire the lock, do what the sequential list does, release the lock. The code of the row above stays; only a
-// std::mutex is added. Threads work one after another, so more threads only add the transfer of the lock between cores.
+// Idea: acquire the lock, do what the sequential list does, release the lock. The code of the sequential list stays the
+// same; only a std::mutex is added. Threads work one after another, so more threads only add the transfer of the lock
+// between cores.
 //
 // Work: n / 2 pointer steps on a list of n keys, one lock.
 // Limits: the holder of the lock delays all other threads.

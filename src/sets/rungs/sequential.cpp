@@ -1,8 +1,8 @@
 // sequential: the textbook's sorted linked list.
 //
 // Idea: nodes are in ascending order, so the search for a key ends at the key's place, whether the key is present or
-// not. The list is for one thread and has no synchronisation. Its time on one thread is the minimum for every row
-// below.
+// not. The list is for one thread and has no synchronisation. Its time on one thread shows what the synchronisation of
+// the lists below costs.
 //
 // Work: n / 2 pointer steps on a list of n keys.
 //

@@ -32,7 +32,7 @@ TEST(History, AcceptsWhatSomeOrderExplains) {
                         1000u + static_cast<std::uint64_t>(thread)));
   EXPECT_EQ(find_fault(many, {}, {5}), "");
   EXPECT_NE(find_fault(many, {}, {}), "");
-  // These concurrent changes have too many orders to try them all.
+  // The number of possible orders of these concurrent changes is too large for a search over all orders.
   std::vector<Event> changes;
   for (int thread = 0; thread < 10000; ++thread)
     changes.push_back(call(thread, thread % 2 == 0 ? insert : erase, 5, true, static_cast<std::uint64_t>(thread),

@@ -1,4 +1,5 @@
-// All kinds of sets with all kinds of reclamation, for typed tests. sets_test tests the sets of the table.
+// All kinds of sets with all kinds of reclamation, for typed tests. The sets in the table of variants are tested by
+// sets_test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 
 namespace gradus::sets_detail {
 
-/// A kind of set. Set<...> is the type for a key, a comparison, an allocator and a policy.
+/// A kind of set. Set<...> is the type of the set for the given key, comparison, allocator and policy.
 struct Coarse {
   static constexpr bool is_ordered = true;
   static constexpr bool reclaims = false;

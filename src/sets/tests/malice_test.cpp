@@ -31,7 +31,7 @@ TYPED_TEST_SUITE(Malice, Kinds);
 
 // --- exceptions ------------------------------------------------------------------------------------------------------
 
-/// A key whose comparisons and copies sometimes throw. Each thread can enable this.
+/// A key whose comparisons and copies sometimes throw. Each thread can enable these exceptions for itself.
 struct Moody {
   explicit Moody(int number) : key(number) { ++alive; }
   Moody(const Moody& other) : key(other.key) {
@@ -65,7 +65,7 @@ struct Moody {
 TYPED_TEST(Malice, ExceptionsOfManyThreadsChangeNothing) {
   constexpr int keys = 6;
   constexpr int threads = 4;
-  constexpr int calls = 1000;  // limited, because the duration of the yields depends on other programs
+  constexpr int calls = 1000;  // few, because ShakenPolicy yields the CPU at random, and a yield may take long
   {
     typename TypeParam::template Set<Moody, std::less<>, std::allocator<Moody>, ShakenPolicy<>> set;
     std::array<std::array<int, keys>, threads> there{};  // for each thread and key: insertions minus erasures
@@ -230,8 +230,8 @@ struct EagerPolicy : set_policy {
   static constexpr unsigned retired_between_looks = 1;
 };
 
-/// A loop is on key 1, which is removed. While the loop searches the next key, further keys are removed and freed, and
-/// then the comparison throws. The loop must still be on key 1.
+/// A loop is on key 1, which is removed. While the loop searches for the next key, further keys are removed and freed,
+/// and then the comparison throws. The loop must still be on key 1.
 template <template <class, class, class, class> class Set>
 void throw_in_the_midst_of_a_step() {
   Set<int, basic_hazard_pointers<EagerPolicy>, Treacherous, std::allocator<int>> set;
@@ -261,7 +261,7 @@ TEST(MaliceToLoops, AComparisonThatThrowsLeavesTheLoopWhereItWas) {
 
 // --- keys ------------------------------------------------------------------------------------------------------------
 
-/// A key on separate cache lines, whose operators & and comma are deleted.
+/// A key that occupies separate cache lines. The key's operators & and comma are deleted.
 struct alignas(256) Haughty {
   Haughty(int number) : key(number) {}
   void operator&() const = delete;

@@ -38,8 +38,8 @@ struct Key {
   friend bool operator<(int one, const Key& other) { return one < static_cast<int>(other.value); }
 };
 
-/// The policy of the checked sets. Counters are plain atomics and cause no events, because they order and decide
-/// nothing.
+/// The policy of the checked sets. Counters are plain atomics and cause no events, because no decision and no
+/// synchronisation depends on them.
 struct Policy : set_policy {
   template <class T>
   using atomic = std::conditional_t<std::is_same_v<T, std::int64_t>, std::atomic<T>, model::atomic<T>>;
@@ -155,7 +155,8 @@ Scenarios scenarios_of() {
   };
 }
 
-/// Checks that no execution has a violation. Returns the sites that were reached.
+/// Checks that no execution has a violation. Returns the places in the code at which the executions used a memory
+/// order.
 std::set<Site> expect_none(const Scenarios& scenarios) {
   std::set<Site> sites;
   for (const auto& [name, make] : scenarios) {
@@ -169,8 +170,8 @@ std::set<Site> expect_none(const Scenarios& scenarios) {
   return sites;
 }
 
-/// Weakens each memory order of the file in turn. Returns the list of weakenings that cause a violation, each as "line:
-/// order".
+/// Weakens each memory order of the file in turn. Returns the kinds of weakening that cause a violation: "relaxed", "no
+/// longer seq_cst".
 std::set<std::string> faults_found(const Make& make, const std::set<Site>& sites, const std::string& file) {
   std::set<std::string> found;
   for (const Site& site : sites)
@@ -184,9 +185,9 @@ std::set<std::string> faults_found(const Make& make, const std::set<Site>& sites
   return found;
 }
 
-/// Checks a set. As a negative control, also checks that weakened memory orders are detected. Each weakening must be
-/// found by the quickest scenario. If a link is published by a relaxed write, readers may see keys that were never
-/// written. If a link is not seq_cst, two threads may miss each other's keys.
+/// Checks a set. As a negative control, also checks that weakened memory orders are detected. For this check, the first
+/// scenario suffices. If a link is published by a relaxed write, readers may see keys that were never written. If a
+/// link is not seq_cst, two threads may miss each other's keys.
 template <class Set>
 void check_set(const std::string& file, const std::set<std::string>& kinds = {"relaxed", "no longer seq_cst"}) {
   const Scenarios scenarios = scenarios_of<Set>();
@@ -203,7 +204,7 @@ struct Node : reclaimable {
   model::data<int> key;
 };
 
-/// A link to a node that will be removed. The other nodes are retired without ever having been linked.
+/// A link to a node that will be removed. All other nodes are retired without ever having been linked.
 template <template <class> class Reclamation>
 struct Slot {
   using Guard = typename Reclamation<Policy>::guard;
@@ -314,7 +315,7 @@ struct SameHash {
 TEST(SetsModel, HashSetWhoseHashesAgree) {
   expect_none(scenarios_of<split_ordered_set<Key, KeepAll, SameHash, KeyEqual>>());
 }
-// The nodes are on two levels. Only this scenario is small enough.
+// The nodes are on two levels. The other scenarios would have too many executions.
 TEST(SetsModel, SkipList) { expect_none({scenarios_of<skip_list_set<Key, KeepAll>>()[2]}); }
 TEST(SetsModel, LockFreeListUnderHazardPointers) {
   expect_none({scenarios_of<lock_free_list_set<Key, basic_hazard_pointers<Policy>>>()[2]});

@@ -1,5 +1,5 @@
-// Tests when removed nodes are freed if threads stop or end. Also tests sets that are used while a thread or the
-// process ends.
+// Tests which removed nodes are freed, and when, if threads stop or end. Also tests sets that are used while a thread
+// or the process ends.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,7 +65,7 @@ TYPED_TEST(OfEpochs, GarbageIsFreedWhileTheSetIsUsed) {
   EXPECT_GT(set.garbage_bytes(), 0);
 }
 
-/// Shows the limit of epochs that the header describes. Hazard pointers do not have this limit.
+/// Shows the limitation of epochs that the header describes. Hazard pointers do not have this limitation.
 TYPED_TEST(OfEpochs, AThreadThatStopsHoldsBackAll) {
   TypeParam set;
   set.insert(Counted(50));

@@ -10,7 +10,7 @@
 
 namespace gradus::sets_detail {
 
-/// Lets other threads run in some calls, for a short or a longer time.
+/// Some calls let other threads run, for a short or for a longer time. All other calls do nothing.
 inline void be_held_up() {
   static constinit std::atomic<std::uint32_t> threads{0};
   thread_local std::uint32_t state = 2654435761U * (1 + threads.fetch_add(1, std::memory_order_relaxed));
@@ -30,7 +30,7 @@ struct NoFault {
 };
 
 /// A fault that hides the marks of links. A changing operation then checks that its first node links to its second
-/// node, but no longer that its first node is still in the list.
+/// node, but fails to notice that its first node has been removed from the list.
 struct BlindToMarks {
   template <class T>
   static T loaded(T value) {

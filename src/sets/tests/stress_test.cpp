@@ -51,8 +51,8 @@ TYPED_TEST(Stress, HistoriesUnderDelaysAreLinearizable) {
     ASSERT_EQ(fault_of_round<Set>(round, TypeParam::is_ordered), "") << "round " << round;
 }
 
-/// Two threads each insert a key and then look up the other thread's key. At least one must find it. No clock orders
-/// the calls.
+/// Two threads each insert a key and then look up the other thread's key. At least one of the two look-ups must
+/// succeed. No clock orders the calls.
 TYPED_TEST(Stress, TwoThreadsDoNotBothMissWhatTheOtherHasInserted) {
   typename TypeParam::template Set<std::int64_t> set;
   constexpr int tries = 20000;
@@ -174,7 +174,7 @@ TEST(Control, ALazyListThatDoesNotCheckTheMarkIsFound) {
   RecordProperty("rounds", round);
   RecordProperty("fault", fault);
   KeptBlocks::blocks().clear();
-  // The same list without the fault passes as many rounds.
+  // The same list without the fault must pass the same number of rounds.
   using Sound = lazy_list_set<std::int64_t, NoReclamation<ShakenPolicy<>>, std::less<>, KeepingAllocator<std::int64_t>>;
   for (int again = 0; again < round; ++again) ASSERT_EQ(fault_of_round<Sound>(again, true), "");
   KeptBlocks::blocks().clear();

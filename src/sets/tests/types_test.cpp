@@ -208,7 +208,7 @@ TYPED_TEST(Types, AnAllocatorWithoutMemoryLeavesTheSetAsItWas) {
   EXPECT_EQ(bytes_taken, 0);
 }
 
-/// A comparison of the lengths only.
+/// Compares strings by their lengths only.
 struct Shorter {
   bool operator()(const std::string& one, const std::string& other) const { return one.size() < other.size(); }
 };

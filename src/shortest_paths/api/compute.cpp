@@ -59,7 +59,8 @@ void solve_in(MatrixView<C> matrix, const Request<T>& request, const Variant& va
     const core::PhaseTimer timer(phases, "prepare");
     fill(graph, matrix, request.threads, request.execution.stop);
   }
-  // No Problem has elements wider than 64 bits, so matrices with such elements are passed as Problem::wide.
+  // The elements of Problem::distances have at most 64 bits, so matrices with wider elements are passed as
+  // Problem::wide.
   using Element = std::conditional_t<sizeof(T) == 4, C, T>;
   auto problem = problem_of<Element>(request.execution, request.options, facts);
   if constexpr (std::is_same_v<Element, C>) problem.distances = matrix;

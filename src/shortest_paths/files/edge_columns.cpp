@@ -31,7 +31,7 @@ Role role_of(std::string_view text) {
       Words{"to", "target", "dst", "dest", "destination", "head", "end"},
       Words{"weight", "weights", "length", "len", "cost", "distance", "dist", "time", "duration", "km", "miles",
             "meters", "metres", "hours", "minutes", "seconds"}};
-  // Names of properties of vertices or edges that are neither the ends nor the weight of an edge.
+  // Names of columns that hold neither an end nor the weight of an edge.
   static const Words others = {"x",         "y",    "lat",  "lon",  "lng",     "latitude",
                                "longitude", "date", "type", "name", "arrival", "departure"};
   for (std::size_t role = 0; role < roles; ++role)

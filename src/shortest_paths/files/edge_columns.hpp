@@ -18,7 +18,7 @@ std::vector<std::string> words_of_name(std::string_view text);
 Role role_of(std::string_view name);
 
 /// Returns the value of --columns that the names suggest, or "" in case of doubt. Assumes that a column without a name
-/// numbers the rows.
+/// holds row numbers.
 std::string columns_by_names(const std::vector<std::string>& names);
 
 }  // namespace gradus::files

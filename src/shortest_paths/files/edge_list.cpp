@@ -199,7 +199,8 @@ class EdgeListReader final : public EdgeReader {
     return without > 1;
   }
 
-  /// Returns true if numbers are separated by any mix of tabs and blanks. Names may contain blanks.
+  /// Returns true if the text consists of numbers, separated by any mix of tabs and blanks. A text with names returns
+  /// false, because names may contain blanks.
   static bool all_numbers_between_blanks(std::string_view text) {
     const char* const end = text.data() + text.size();
     for (const char* at = text.data(); at != end; at = skip_blanks(at, end)) {
@@ -225,7 +226,7 @@ class EdgeListReader final : public EdgeReader {
     }
   }
 
-  /// Returns the fields of the row below the first line, or none if the row is missing or malformed.
+  /// Returns the fields of the row below the first line. Returns no fields if this row is missing or malformed.
   std::vector<FirstField> fields_below() const try {
     std::string_view rest = ahead_;
     do {
@@ -411,8 +412,8 @@ class EdgeListReader final : public EdgeReader {
                 "networkx.write_weighted_edgelist() writes the weights alone");
   }
 
-  /// Chooses the decimal point and the digit group separator. The options decide, or if they do not, a sample of the
-  /// weights decides.
+  /// Chooses the decimal point and the digit group separator. If the options leave a choice open, a sample of the
+  /// weights decides it.
   void choose_format(std::size_t column) {
     const NumberStyle& style = options_.style;
     quoted_format_.group = style.group;

@@ -100,9 +100,6 @@ void EdgeBlock::set_weight(double value) {
 
 const char* EdgeBlock::odd_weight(const char* at, const char* end) {
   if (at_line_end(at, end)) refuse_line("the line ends where a weight is expected");
-  std::int64_t whole = 0;
-  const char* const first = *at == '+' ? at + 1 : at;
-  const auto [whole_stop, error] = std::from_chars(first, end, whole);
   double value = 0;
   const char* const stop = parse_number(at, end, value);
   if (!stop) refuse_line(core::excerpt(word_at(at, end)) + " is not a number, as weights are");
@@ -111,13 +108,19 @@ const char* EdgeBlock::odd_weight(const char* at, const char* end) {
     if (is_digit(stop[-1]) || stop[-1] == '.') refuse_line("the weight " + text + " is too large for a double");
     refuse_line("the weight " + text + " is not a finite number; an edge that is not there is left out");
   }
-  constexpr std::int64_t no_edge = std::numeric_limits<std::int64_t>::max();
-  if (whole_stop == stop && error == std::errc{} && whole != no_edge) {
-    set_weight(whole);
-    return stop;
+  const char* const first = *at == '+' || *at == '-' ? at + 1 : at;
+  if (std::all_of(first, stop, is_digit)) {
+    constexpr std::int64_t no_edge = std::numeric_limits<std::int64_t>::max();
+    std::int64_t whole = 0;
+    const auto [whole_stop, error] = std::from_chars(*at == '+' ? first : at, stop, whole);
+    if (error == std::errc{} && whole != no_edge) {
+      set_weight(whole);
+      return stop;
+    }
+    if (beyond == 0) beyond = lines + 1;
+  } else {
+    decimals = true;
   }
-  if (whole_stop != stop) decimals = true;
-  else if (beyond == 0) beyond = lines + 1;
   set_weight(value);
   return stop;
 }

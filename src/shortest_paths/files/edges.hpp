@@ -1,11 +1,10 @@
-// Common code of the graph readers: blocks of text, parsed by several threads, whose edges are collected in order.
+// Common code of the graph readers. Several threads parse blocks of text, and the edges of the blocks are collected in
+// order.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -21,7 +20,7 @@
 
 namespace gradus::files {
 
-/// The largest number of vertices, which std::int32_t must be able to count.
+/// The largest number of vertices. It must fit std::int32_t.
 inline constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
 
 /// Thrown for an error in the current line.
@@ -52,34 +51,6 @@ inline const char* after_blanks(const char* at, const char* end) {
   const char* const next = skip_blanks(at, end);
   if (next == at && !at_line_end(at, end)) refuse_missing_blank(at, end);
   return next;
-}
-
-/// Parses the digits at `at` and returns the end of the number. With more than 19 digits, the value is undefined. Up to
-/// seven digits are parsed at once, because the branch at the end of a number is often mispredicted.
-inline const char* digits_at(const char* at, const char* end, std::uint64_t& value) {
-  constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
-  std::uint64_t word = 0;
-  if (std::endian::native == std::endian::little && end - at >= std::ptrdiff_t{sizeof(word)}) {
-    std::memcpy(&word, at, sizeof(word));
-    // Finds the first byte that is no digit: digits are 0x30 to 0x39 and keep their high nibble when 6 is added.
-    const std::uint64_t other =
-        ((word & 0xf0 * ones) ^ 0x30 * ones) | (((word + 6 * ones) & 0xf0 * ones) ^ 0x30 * ones);
-    if (other != 0) {
-      const int digits = std::countr_zero(other) / 8;
-      value = 0;
-      if (digits == 0) return at;
-      // Moves the digits to the end of the word and fills its beginning with zeros. Then combines neighbouring digits
-      // into pairs, fours and eights.
-      word = (word << (64 - 8 * digits)) & 0x0f * ones;
-      word = (word * (10 * 0x100 + 1)) >> 8 & 0x00ff'00ff'00ff'00ff;
-      word = (word * (100 * 0x1'0000 + 1)) >> 16 & 0x0000'ffff'0000'ffff;
-      value = (word * (10'000 * 0x1'0000'0000 + 1)) >> 32;
-      return at + digits;
-    }
-  }
-  value = 0;
-  for (; at != end && is_digit(*at); ++at) value = value * 10 + static_cast<std::uint64_t>(*at - '0');
-  return at;
 }
 
 class EdgeBlock {
@@ -209,8 +180,8 @@ class EdgeReader {
  protected:
   /// Reads a line of the preamble, without its line end. Returns false if the line is the first one with an edge.
   virtual bool preamble(std::string_view line) = 0;
-  /// Parses whole lines. Runs concurrently for several blocks unless is_ordered(). Reports an error in line `lines` + 1
-  /// with refuse_line().
+  /// Parses whole lines. Runs concurrently for several blocks unless is_ordered() returns true. Reports an error in
+  /// line `lines` + 1 with refuse_line().
   virtual void parse_lines(std::string_view text, EdgeBlock& edges) = 0;
   /// Called at the end of the file. Sets all members of the graph except the edges.
   virtual void complete(Graph& graph, const Edges& edges) = 0;

@@ -35,7 +35,8 @@ struct GraphReadOptions {
   /// formats, reading throws UsageError.
   ColumnList columns = {};
   NumberStyle style = {};  ///< notation of weights in edge lists; for other formats, reading throws UsageError
-  /// True if the caller uses each edge in both directions. A comment "undirected" in the file then needs no note.
+  /// True if the caller uses each edge in both directions. In this case, the reader writes no note about a comment
+  /// "undirected" in the file.
   bool undirected = false;
   int threads = 1;            ///< number of threads; does not affect the result
   std::stop_token stop = {};  ///< a stop request throws InterruptedError
@@ -57,8 +58,8 @@ struct GraphFormat {
   std::string_view fixed_columns = {};
   bool (*recognises)(std::string_view beginning);
   std::unique_ptr<EdgeReader> (*reader)(std::string name, std::string_view ending, const GraphReadOptions& options);
-  // Set if graphs can be written in this format: a function that formats the first line, the text before the fields of
-  // each edge, and the character between these fields.
+  // Three members for writing, set if graphs can be written in this format. `head` formats the first line,
+  // `edge_begins` precedes the fields of each edge, and `separator` separates these fields.
   std::string (*head)(std::int64_t vertices, std::int64_t edges) = nullptr;
   std::string_view edge_begins = {};
   char separator = ' ';

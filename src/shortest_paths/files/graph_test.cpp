@@ -1,4 +1,4 @@
-// Tests the graph readers: the graphs that they read from every format, and the messages of their refusals.
+// Tests the graph readers: the graphs that they read from every format, and their messages for malformed files.
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>

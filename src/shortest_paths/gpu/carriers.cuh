@@ -1,7 +1,7 @@
 // The arithmetic of cuda_dpx: how registers represent distances, and how distances are relaxed.
 //
-// A Word is the content of one register, or of two registers for 64-bit types. It holds one or two Scalars (`pack`).
-// relax2() relaxes through two vertices at once if that takes fewer instructions (`step` 2).
+// A Word is the content of one register, or of two registers for 64-bit types. A Word holds one or two Scalars
+// (`pack`). relax2() relaxes through two vertices at once if that takes fewer instructions (`step` 2).
 //
 // Hopper has instructions for dynamic programming (DPX). One instruction adds and takes the minimum, on one 32-bit
 // number or on two 16-bit numbers. Another instruction takes the minimum of three numbers. Older GPUs compile the same
@@ -74,8 +74,8 @@ struct Whole32 {
   __device__ static Scalar get(Word word, int) { return word; }
 };
 
-/// Two distances per word, for graphs without negative edges whose distances do not exceed 0x7ffe. "No route" is
-/// 0x7fff. The sum of two values up to 0x7fff still fits 16 bits, so nothing carries into the upper half.
+/// Two distances per word. The graph must have no negative edges, and its distances must not exceed 0x7ffe. "No route"
+/// is 0x7fff. The sum of two values up to 0x7fff still fits 16 bits, so nothing carries into the upper half.
 template <int mix>
 struct Pairs16 {
   using Word = std::uint32_t;
@@ -119,8 +119,8 @@ struct Pairs16 {
   __device__ static Scalar get(Word word, int half) { return static_cast<Scalar>(word >> (16 * half) & 0xffff); }
 };
 
-/// float. If `positive` is true, no weight is negative. The bits of distances are then ordered like integers, and a
-/// three-way minimum accepts two sums.
+/// Computes in float. If `positive` is true, no weight is negative. The bits of distances are then ordered like
+/// integers, and a three-way minimum accepts two sums.
 template <bool positive>
 struct Float32 {
   using Word = float;
@@ -150,7 +150,7 @@ struct Float32 {
   __device__ static Scalar get(Word word, int) { return word; }
 };
 
-/// double and 64-bit integers. A relaxation is an addition, a comparison and a selection.
+/// Computes in double or in 64-bit integers. A relaxation is an addition, a comparison and a selection.
 template <class T>
 struct Plain64 {
   using Word = T;

@@ -17,7 +17,7 @@ using Word = cuda::Job::Word;
 
 constexpr int row_threads = 256;
 
-/// Launch dimensions with one column per thread and every gridDim.y-th row per block.
+/// Launch dimensions. In x, there is one thread per column. In y, each block processes every gridDim.y-th row.
 struct ByColumns {
   dim3 blocks;
   explicit ByColumns(std::int64_t n)
@@ -54,7 +54,7 @@ struct DeviceRowFacts {
   typename MagnitudeOf<T>::Type greatest;
   std::int32_t edges;
   std::int32_t impossible;
-  std::int32_t negative;  ///< 1 if some edge is negative, otherwise 0
+  std::int32_t negative;  ///< 1 if an edge is negative, otherwise 0
   std::int32_t positive;
 };
 
@@ -126,7 +126,7 @@ constexpr int rows_of_a_round = 64;
 // Relaxes all edges to each vertex. A thread may read a length that another thread improves concurrently, because each
 // value is the length of some route. A route that is already shorter than any route without cycles is not extended, so
 // nothing wraps. Launch shape: in x, one thread per vertex, which reads the vertex's column; in y, `rows_of_a_round`
-// rows each.
+// rows per block.
 template <class T>
 __global__ void __launch_bounds__(row_threads)
     lengthen_routes(DeviceGraph<T> graph, DeviceRound round, Length<T> greatest) {
@@ -301,7 +301,7 @@ GraphFacts<T> examine_on_gpu(const Graph<T>& graph, cuda::Job& job) {
 
 template <class T>
 bool may_have_negative_cycle(const Graph<T>& graph, const GraphFacts<T>& facts, cuda::Job& job) {
-  // For longer routes, the CPU searches with an algorithm that does not proceed in rounds.
+  // If this many rounds do not suffice, the CPU searches with an algorithm that does not proceed in rounds.
   constexpr std::int64_t most_rounds = 256;
   constexpr int rounds_between_looks = 4;
   const std::int64_t n = graph.n();

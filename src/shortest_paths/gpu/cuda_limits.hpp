@@ -19,7 +19,7 @@ inline std::uint64_t matrix_bytes(std::int64_t n, int element_bytes) {
   return cuda::part_bytes(n * n, static_cast<std::size_t>(element_bytes));
 }
 
-/// cuda_dpx works on a copy of the matrix whose sides are a multiple of this number, for every carrier.
+/// cuda_dpx works on a copy of the matrix. For every carrier, the sides of the copy are a multiple of this number.
 inline constexpr std::int64_t dpx_granule = 256;
 inline constexpr std::int64_t dpx_widest_pivot = 128;
 

@@ -10,8 +10,8 @@
 // Sparse graphs: each vertex has a list of its incoming edges in ascending order of tails. A warp processes the list of
 // one vertex for 128 sources, whose distances are contiguous.
 //
-// Work: N^3 additions and comparisons for dense graphs, N per edge for sparse graphs. Memory: panels of
-// `predecessor_depth` x N elements for dense graphs, the lists and one such panel for sparse graphs.
+// Work: N^3 additions and comparisons for dense graphs; N additions and comparisons per edge for sparse graphs. Memory:
+// panels of `predecessor_depth` x N elements for dense graphs; the lists and one such panel for sparse graphs.
 #include <cub/device/device_scan.cuh>
 #include <limits>
 
@@ -378,7 +378,7 @@ constexpr int sources_of_a_block = 32 * sources_of_a_lane;
 constexpr int vertices_of_a_block = 32;
 static_assert(predecessor_depth % sources_of_a_block == 0);
 
-// Launch shape: blocks of 256 threads. x: 32 end vertices each; y: 128 sources each.
+// Launch shape: blocks of 256 threads. x: 32 end vertices per block; y: 128 sources per block.
 template <class Scalar>
 __global__ void __launch_bounds__(256)
     search_lists(Lists<Scalar> lists, Slab<Scalar> slab, std::int64_t n, Scalar greatest, std::int32_t* predecessors) {
@@ -399,8 +399,8 @@ __global__ void __launch_bounds__(256)
     bool done = true;
 #pragma unroll
     for (int source = 0; source < sources_of_a_lane; ++source) {
-      // There is no predecessor if there is no route, if the source is past the last vertex, or if it is the end vertex
-      // itself.
+      // There is no predecessor if there is no route, if the source is past the last vertex, or if the source is the
+      // end vertex itself.
       const bool none = wanted.at[source] > greatest || slab.first + own + source == to;
       found[source] = none ? -1 : -2;
       done &= none;
@@ -408,7 +408,7 @@ __global__ void __launch_bounds__(256)
     const std::int64_t end = lists.begin[(to + 1) * lists.groups];
     for (std::int64_t first = lists.begin[to * lists.groups]; first < end && !__all_sync(0xffffffffu, done);
          first += 32) {
-      EdgeTo<Scalar> edge{0, 0};  // one edge per lane; lanes beyond the end of the list ignore theirs
+      EdgeTo<Scalar> edge{0, 0};  // one edge per lane; lanes beyond the end of the list have no edge
 
       if (first + lane < end) edge = lists.edges[first + lane];
       const int count = static_cast<int>(min(end - first, std::int64_t{32}));

@@ -13,9 +13,9 @@ namespace gradus::shortest_paths_detail {
 
 /// Starts a job on the GPU of `execution` and makes the weights available there. Weights that are already on this GPU
 /// are used in place, after the work that is pending in Execution::stream. Other weights are copied, and `graph` then
-/// refers to the copy. `job_bytes` is the additional GPU memory that the job will need, as far as known. Throws
-/// UsageError if a view is not in the memory that it claims, and OutOfMemoryError, with the required and the available
-/// bytes, if memory does not suffice.
+/// refers to the copy. `job_bytes` is the part of the job's further GPU memory that is already known. Throws UsageError
+/// if a view is not in the memory that it claims, and OutOfMemoryError, with the required and the available bytes, if
+/// memory does not suffice.
 template <class T>
 std::shared_ptr<cuda::Job> bring_to_gpu(Graph<T>& graph, const Execution& execution, std::uint64_t job_bytes);
 

@@ -4,7 +4,7 @@
 //
 // Any routes to and from the hub give a valid bound. Initially these routes are single edges. Each pass over the matrix
 // extends the routes to the hub by one edge in front, and the routes from the hub by one edge at the end, if this
-// shortens them. A pass reads the matrix twice, as often as a round of 64 intermediate vertices does.
+// shortens the routes. A pass reads the matrix twice, as often as a round of 64 intermediate vertices does.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(hub_threads) shorten_ways_to_hub(const T* weig
   if (threadIdx.x % 32 == 0) atomicMin(&ways.to[vertex], best);
 }
 
-// Launch shape: in x, one thread per vertex, which reads its column; in y, `hub_rows` rows each.
+// Launch shape: in x, one thread per vertex, which reads its column; in y, `hub_rows` rows per block.
 template <class T>
 __global__ void __launch_bounds__(hub_threads) shorten_ways_from_hub(const T* weights, std::int64_t n, HubWays ways) {
   const std::int64_t vertex = std::int64_t{blockIdx.x} * hub_threads + threadIdx.x;

@@ -347,7 +347,7 @@ __global__ void __launch_bounds__(Shape::Tile::threads, Shape::blocks_per_multip
 // Copying elements into and out of the padded matrix
 
 /// Copies `rows` x `columns` elements into rows of `words` words. Pads the copy on the right, and below up to `filled`
-/// rows. The calling thread is number `first` of `threads` threads, and copies its share.
+/// rows. The calling thread is number `first` of `threads` threads, and copies only its share.
 template <class Carrier, class Element>
 __device__ __forceinline__ void bring_in(typename Carrier::Word* to, int filled, std::size_t words,
                                          const Element* elements, int rows, int columns, std::size_t first,
@@ -406,8 +406,8 @@ struct GridBarrier {
 
 /// Waits until all blocks arrive. Everything that any thread wrote before the barrier is visible to every thread after
 /// it. In each block, one thread takes part for the whole block. The arrival of this thread is a release operation, and
-/// its poll is an acquire operation. The block's barriers order the other threads before the arrival and after the
-/// poll.
+/// its poll is an acquire operation. The block's barriers place the earlier accesses of the other threads before the
+/// arrival, and their later accesses after the poll.
 __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int& target) {
   target += gridDim.x;
   __syncthreads();
@@ -422,10 +422,10 @@ __device__ __forceinline__ void wait_for_grid(GridBarrier* barrier, unsigned int
 
 inline constexpr int one_launch_depth = 64;
 
-// Runs rounds [first, last). All blocks wait for each other once after the row and column, and once after the rest.
-// While the rest is relaxed, block 0 closes the next diagonal. The first launch copies the elements in, and the launch
-// with the last round copies them out. Launch shape: cooperative; blocks of 256 threads, at most as many as the GPU
-// runs concurrently.
+// Runs rounds [first, last). In each round, all blocks wait for each other twice: after the row and column, and after
+// the rest. While the rest is relaxed, block 0 closes the next diagonal. The first launch copies the elements in, and
+// the launch with the last round copies them out. Launch shape: cooperative; blocks of 256 threads, at most as many as
+// the GPU runs concurrently.
 template <class Carrier, class Element>
 __global__ void __launch_bounds__(256, 2) relax_in_one_launch(Work<typename Carrier::Word> work, Element* elements,
                                                               int n, int first, int last, GridBarrier* barrier) {

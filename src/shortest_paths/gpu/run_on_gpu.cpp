@@ -57,7 +57,7 @@ void solve_on_gpu(const Request<T>& request, const Variant& variant, const Prepa
   if (is_there(predecessors)) admit(job, predecessors.data(), "predecessors");
 
   // The variant works in the memory of the result or, if that memory is unsuitable, in the copy of the weights. Memory
-  // that holds weights is unsuitable while they are still needed.
+  // that holds weights is unsuitable as long as the weights are needed.
   const MatrixView<T> copy(const_cast<T*>(input.there.weights.data()), n, n, input.there.weights.place());
   MatrixView<C> solved;
   if constexpr (std::is_same_v<T, C>) {

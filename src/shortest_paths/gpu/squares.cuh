@@ -7,8 +7,8 @@ namespace gradus::shortest_paths_detail {
 
 inline constexpr int square = 32;
 
-/// Calls store(column, row, element(row, column)) for a square of 32 x 32 elements with 32 x 8 threads. When the
-/// threads of a warp read, they are neighbours along a row. When they store, they are neighbours along a column.
+/// Calls store(column, row, element(row, column)) for each element of a square of 32 x 32 elements, on 32 x 8 threads.
+/// The threads of a warp read elements that are adjacent in a row, and store elements that are adjacent in a column.
 template <class Value, class Element, class Store>
 __device__ __forceinline__ void turn_square(const Element& element, const Store& store) {
   __shared__ Value values[square][square + 1];

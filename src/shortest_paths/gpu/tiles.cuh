@@ -15,9 +15,9 @@ struct alignas(sizeof(Word) * count) Vector {
   Word at[count];
 };
 
-/// A block's tile: warp_rows x warp_columns warps of 4 x 8 threads with own_rows x own_columns words each. A thread's
-/// rows and columns form groups of 16 bytes, which it loads as vectors. The groups of a warp are adjacent, so the loads
-/// of its lanes are broadcasts without bank conflicts.
+/// A block's tile. The block has warp_rows x warp_columns warps of 4 x 8 threads, and each thread has own_rows x
+/// own_columns words. A thread's rows and columns form groups of 16 bytes, which the thread loads as vectors. The
+/// groups of a warp are adjacent, so the loads of its lanes are broadcasts without bank conflicts.
 template <class Word, int own_rows_, int own_columns_, int warp_rows_, int warp_columns_>
 struct RegisterTile {
   static constexpr int own_rows = own_rows_;
@@ -163,7 +163,8 @@ __device__ __forceinline__ void store_cells(const Word (&cells)[Tile::own_rows][
     for (int group = 0; group < Tile::column_groups; ++group) store_group<Tile>(cells, row, group, to, stride);
 }
 
-/// Stores by columns, one word per element. If a word can hold a pair, both halves get the same distance.
+/// Stores by columns, one word per element. If a word can hold two distances, both halves of the word get the same
+/// distance.
 template <class Carrier, class Tile, class Word>
 __device__ __forceinline__ void store_transposed(const Word (&cells)[Tile::own_rows][Tile::own_columns], Word* to,
                                                  std::size_t stride) {

@@ -13,8 +13,8 @@
 
 namespace gradus::shortest_paths_detail {
 
-// Shapes of the kernel for the rest of a round. Their names contain the rows and columns of words per thread. All
-// shapes were chosen by measurement on an H200.
+// Shapes of the kernel for the rest of a round. The name of a shape states how many rows and columns of words each
+// thread has. All shapes were chosen by measurement on an H200.
 template <class Word>
 using Rest8x8 = ProductShape<RegisterTile<Word, 8, 8, 4, 2>, 16, 4, 2>;
 template <class Word>
@@ -65,8 +65,8 @@ class RoundsInTwoStreams {
       is_in_.hold(ahead_);
     }
     for (int round = first; round < first + number; ++round) {
-      // Waits until the rest of round `round` - 2 is finished. The rest of that round updates the elements and reads
-      // the panels that this round is about to overwrite.
+      // Waits until the rest of round `round` - 2 is finished. Until then, elements and panels that this round
+      // overwrites are in use.
       if (round >= 2) rest_done_[round % 2].hold(ahead_);
       diagonal<<<1, Shape::diagonal_threads, Shape::diagonal_bytes, ahead_>>>(work, round);
       panels<<<panel_tiles, Shape::panel_threads, Shape::panel_bytes, ahead_>>>(work, round);

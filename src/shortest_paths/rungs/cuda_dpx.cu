@@ -25,9 +25,9 @@
 // requested block size has no effect. A requested tile below 128 selects one launch with rounds of 64; any other tile
 // selects rounds of 128.
 //
-// Source: for the three steps, see `cuda_tiled`. Working ahead is the look-ahead of LU factorisations, P. Strazdins
-// (1998). DPX is part of NVIDIA's Hopper architecture. The grid of tiles and its double buffer come from matrix
-// products (CUTLASS).
+// Source: for the three steps, see `cuda_tiled`. Preparing the next round early is known as look-ahead in LU
+// factorisations: P. Strazdins (1998). DPX is part of NVIDIA's Hopper architecture. The grid of tiles and its double
+// buffer come from matrix products (CUTLASS).
 #include "shortest_paths/gpu/cuda_limits.hpp"
 #include "shortest_paths/problem.hpp"
 
@@ -46,9 +46,8 @@ namespace {
 // Number of relaxations that even a slow GPU performs in a tenth of a second; see CudaDistances::relax().
 constexpr double portion = 1e11;
 
-// Up to this number of vertices, one launch is faster than two streams. Measured on an H200 with int32: at 2048
-// vertices, 1.03 ms in one launch and 1.69 ms in two streams; at 4096 vertices, 6.7 ms in one launch and 5.8 ms in two
-// streams.
+// Up to this number of vertices, one launch is faster than two streams. Times on an H200 with int32: at 2048 vertices,
+// 1.03 ms in one launch and 1.69 ms in two streams; at 4096 vertices, 6.7 ms in one launch and 5.8 ms in two streams.
 constexpr std::int64_t one_launch_vertices = 3072;
 
 int attribute(cudaDeviceAttr which, const cuda::Job& job) {

@@ -7,8 +7,9 @@
 //
 // Work: N^3 relaxations. Bytes: each relaxation loads three elements and stores one if it finds an improvement. Threads
 // of a warp share D(from, via) and read neighbouring elements of D(via, to) and D(from, to). The row and the column of
-// `via` stay in the L2 cache. So 4 to 8 bytes per relaxation pass through memory, or through the L2 cache if the matrix
-// fits there. Memory limits the rate. In graphs of fewer than a few thousand vertices, the N launches limit the rate.
+// `via` stay in the L2 cache. Each relaxation therefore moves 4 to 8 bytes through memory, or through the L2 cache if
+// the matrix fits there. Memory limits the rate. In graphs of fewer than a few thousand vertices, the N launches limit
+// the rate.
 //
 // Limits: the matrix must fit the GPU's memory; distances must fit the element type.
 //

@@ -6,8 +6,8 @@
 // the row's tile, and performs 16 relaxations. That is half a load per relaxation instead of two. A block of 256
 // threads computes 64 x 64 elements.
 //
-// Steps 1 and 2, the diagonal and its row and column, are the same as in `cuda_tiled` and a small part of the work. One
-// short kernel performs both: a tile of the row relaxes itself through the diagonal tile.
+// Steps 1 and 2, the diagonal and its row and column, are the same as in `cuda_tiled`. They are a small part of the
+// work. One short kernel performs both: a tile of the row relaxes itself through the diagonal tile.
 //
 // Barriers of the rest: one, after the tiles are loaded.
 //
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(side* side) relax_cross(Grid<T> grid, std::int
 // are already final and are not written.
 template <class T>
 __global__ void __launch_bounds__(rest_threads) relax_rest(Grid<T> grid, std::int64_t step) {
-  // Indexed by intermediate vertex first, so that a thread's rows are contiguous.
+  // The first index is the intermediate vertex, so that a thread's rows are contiguous.
   __shared__ T to_via[side][block_side + own];
   __shared__ T onward[side][block_side];
   const std::int64_t top = std::int64_t{blockIdx.y} * block_side;

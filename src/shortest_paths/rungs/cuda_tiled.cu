@@ -10,8 +10,8 @@
 // Barriers: in steps 1 and 2 a thread's result is another thread's operand. Each intermediate vertex needs one barrier
 // before the tile is overwritten and one before the next vertex reads it. The order of launches separates the steps.
 // Work: N^3 relaxations, with N rounded up to a multiple of 32; 3 N / 32 launches. Bytes (int32): in step 3 a block
-// reads three tiles and writes one for 32^3 relaxations, half a byte each. Each relaxation also needs two loads from
-// shared memory, which now limit the rate.
+// reads three tiles and writes one. For 32^3 relaxations, this is half a byte per relaxation. Each relaxation also
+// needs two loads from shared memory, which now limit the rate.
 // Limits: as `cuda_naive`. A tile has one thread per element, so a requested block size has no effect.
 // Source: G. J. Katz, J. T. Kider, "All-pairs shortest-paths for large graphs on the GPU" (2008), after G.
 // Venkataraman, S. Sahni, S. Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm" (2003).

@@ -1,10 +1,10 @@
 // openmp_dijkstra: Dijkstra's algorithm from one source after another, with the sources shared among threads.
 //
 // What changes from `openmp_tiled`: that rung relaxes all pairs of vertices through one set of intermediate vertices
-// after another. This rung finds all routes from one vertex, along the existing edges. A row of the result is one
-// search, independent of the other rows. Threads take the next remaining source without a barrier, and the cost is
-// proportional to the number of sources. The state of a search (a length per vertex and the queue of vertices) is
-// private to a thread, is reused, and stays in its caches. The edges are shared. Vertices wait in buckets
+// after another. This rung finds all routes from one vertex, along the existing edges. One search computes one row of
+// the result and is independent of the other searches. Threads take the next remaining source without a barrier, and
+// the cost is proportional to the number of sources. The state of a search (a length per vertex and the queue of
+// vertices) is private to a thread, is reused, and stays in its caches. The edges are shared. Vertices wait in buckets
 // (bucket_heap.hpp).
 // * Negative edges: integer lengths are reweighted to w(u, v) + h(u) - h(v), where h(v) is the length of the shortest
 //   route that ends at v. None of the new lengths is negative, the same routes are shortest, and nothing is rounded
@@ -20,8 +20,8 @@
 //   cycle of zero-length edges under h. If there is one, a breadth-first search along the edges of shortest routes
 //   minimizes the number of edges.
 // * The search for a single route ends with the last vertex that is as near as the target. A bidirectional search would
-//   settle fewer vertices, but it needs the reversed edges. On a road grid, the time to reverse the edges equals the
-//   time that the bidirectional search saves.
+//   settle fewer vertices, but it needs the reversed edges. On a road grid, reversing the edges takes as much time as
+//   the bidirectional search saves.
 // * The edges of a vertex are prefetched when the vertex is queued, long before they are read.
 //
 // Work per source: an addition and a comparison per edge, and a bucket operation per vertex; at most O((edges + N) log
@@ -371,8 +371,8 @@ class Rows {
   Wider<T> distance_ = 0;
 };
 
-/// Solves the listed rows whose sums fit Key and returns the others. h holds the potentials of all vertices, or is
-/// empty.
+/// Solves the listed rows whose sums fit Key. Returns the listed rows whose sums do not fit. h holds the potentials of
+/// all vertices, or is empty.
 template <class Key, class W, class T>
 std::vector<std::int64_t> solve_in(const Network<Key, W>& network, const SparseProblem<T>& job, Rows<T>& rows,
                                    const std::vector<std::int64_t>& list, const std::stop_token& stop) {
@@ -430,7 +430,8 @@ void solve_whole_numbers(const SparseProblem<T>& job, Rows<T>& rows, const std::
   if constexpr (sizeof(T) == 8) solve_with(UInt128{}, Int128{}, left);
 }
 
-/// Solves floating-point problems without negative edges, in which rounded sums along a route never decrease.
+/// Solves floating-point problems without negative edges. Without such edges, rounded sums never decrease along a
+/// route.
 template <class T>
 void solve_floating(const SparseProblem<T>& job, Rows<T>& rows, const std::stop_token& stop) {
   const SparseGraph<T>& graph = *job.graph;

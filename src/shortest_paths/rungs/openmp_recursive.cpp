@@ -3,10 +3,11 @@
 // What changes from `sequential_recursive`: a block makes eight calls in a published order. The second and third calls
 // are independent, and so are the sixth and seventh. Each of these pairs becomes two tasks. The other four calls wait
 // for their predecessors, so the longest chain of a block is six calls of half its side. Of the 8^d blocks at depth d =
-// log2(N / tile), 6^d form a chain. However many cores there are, on average at most (4/3)^d cores have work: 5.6 at N
-// = 4096 and tiles of 64. The order was designed for the cache of one core; this rung shows how it limits parallelism.
+// log2(N / tile), 6^d form a chain. So on average at most (8/6)^d cores have work, however many cores there are. For N
+// = 4096 and tiles of 64, this limit is 5.6 cores. The order was designed for the cache of one core; this rung shows
+// how it limits parallelism.
 //
-// Work: N^3 relaxations; two tasks, twice, for each block larger than a tile. Memory: none except tasks.
+// Work: N^3 relaxations; two pairs of tasks for each block that is larger than a tile. Memory: none except tasks.
 //
 // Limits: none.
 //

@@ -1,4 +1,5 @@
-// openmp_recursive_split: the recursion in four routines, chosen by which of a block's three sets of vertices coincide.
+// openmp_recursive_split: the recursion in four routines. The routine for a block depends on which of the block's three
+// sets of vertices coincide.
 //
 // What changes from `openmp_recursive`: that rung treats every block like a diagonal block, whose three sets are the
 // same. Only diagonal blocks have that many dependencies between quadrants. This rung has four routines:

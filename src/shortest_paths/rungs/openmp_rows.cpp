@@ -4,7 +4,7 @@
 // independent in this loop, because the row and the column of the intermediate vertex do not change. All threads wait
 // for each other N times, which slows down small graphs. For each intermediate vertex, the whole matrix still passes
 // through the caches, so large graphs run at the speed of memory, however many cores there are. An OpenMP pragma alone
-// achieves no more.
+// cannot achieve more than this.
 //
 // Work: N^3 relaxations; N^2 elements read and written for each of N vertices. N barriers.
 //

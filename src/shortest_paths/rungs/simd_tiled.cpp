@@ -16,9 +16,9 @@
 //
 // Work: N^3 relaxations, with N rounded up to a multiple of 64. Memory: another N^2 elements. Each step of 64 vertices
 // starts the thread team once and has two barriers.
-// Limits: computes only in int32, int64, float and double. If distances may need more, openmp_tiled has wider types.
-// Source: the blocking of K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), applied
-// to the min-plus semiring.
+// Limits: computes only in int32, int64, float and double. If distances may need a wider type, openmp_tiled must be
+// used. Source: the blocking of K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008),
+// applied to the min-plus semiring.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shortest_paths/rungs/simd_tiled.cpp"
 // clang-format off

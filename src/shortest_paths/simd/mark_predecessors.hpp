@@ -8,9 +8,9 @@ namespace gradus::shortest_paths_detail {
 inline constexpr std::int64_t marked_rows = 4;
 inline constexpr std::int64_t marked_columns = 64;
 
-/// Finds predecessors for `marked_rows` sources and `marked_columns` vertices. Writes the lowest `via` in [first_via,
-/// first_via + vias) with to_via[source][via - first_via] + weights[via - first_via][vertex] == lengths[source][vertex]
-/// to best[source][vertex]. If there is no such `via`, leaves the element unchanged. Matrices are contiguous and
+/// Finds predecessors for `marked_rows` sources and `marked_columns` vertices. best[source][vertex] becomes the lowest
+/// `via` in [first_via, first_via + vias) for which to_via[source][via - first_via] + weights[via - first_via][vertex]
+/// == lengths[source][vertex]. If there is no such `via`, the element stays unchanged. Matrices are contiguous and
 /// aligned to 64 bytes.
 void mark_predecessors(const std::int32_t* const* to_via, const std::int32_t* weights, const std::int32_t* lengths,
                        std::int64_t first_via, std::int64_t vias, std::int32_t* best);
@@ -21,10 +21,10 @@ void mark_predecessors(const std::int64_t* const* to_via, const std::int64_t* we
 template <class C>
 inline constexpr std::int64_t listed_sources = 128 / static_cast<std::int64_t>(sizeof(C));
 
-/// Finds predecessors for each vertex v and `listed_sources<C>` sources. Writes the lowest vertex from[e] with
-/// lengths[from[e]][source] + weights[e] == lengths[v][source] to best[v][source], or -1 if there is none. The edges to
-/// v are the edges from begin[v] up to begin[v + 1], in ascending order of tails. Matrices are contiguous and aligned
-/// to 64 bytes.
+/// Finds predecessors for each vertex v and `listed_sources<C>` sources. best[v][source] becomes the lowest vertex
+/// from[e] for which lengths[from[e]][source] + weights[e] == lengths[v][source], or -1 if there is no such vertex. The
+/// edges to v are the edges from begin[v] up to begin[v + 1], in ascending order of tails. Matrices are contiguous and
+/// aligned to 64 bytes.
 void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
                               const std::int32_t* weights, const std::int32_t* lengths, std::int32_t* best);
 void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,

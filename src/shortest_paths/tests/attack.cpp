@@ -38,7 +38,7 @@ struct GraphCase {
   std::string kind;
   std::size_t n = 0;
   Form form = Form::matrix;
-  /// Tail of each edge; there may be parallel edges, loops, and weights that mean "no edge".
+  /// The tail of each edge. The edges may include parallel edges, loops, and weights that mean "no edge".
   std::vector<std::int32_t> from;
   std::vector<std::int32_t> to;
   std::vector<T> weights;

@@ -1,4 +1,4 @@
-"""The command `gradus shortest-paths`, as the user runs it. Started by tests/cli/run.py."""
+"""Tests the command `gradus shortest-paths` as the user runs it. tests/cli/run.py runs this file."""
 
 import gzip
 import importlib.util
@@ -15,7 +15,7 @@ NONE = 2**31 - 1
 ROADS = [NONE, 5, 2, NONE, NONE, NONE, NONE, 1, NONE, 2, NONE, 9, NONE, NONE, NONE, NONE]
 
 
-# The interface for tests/cli/cli_test.py; see tests/cli/run.py.
+# Returns the jobs that tests/cli/cli_test.py runs: see tests/cli/run.py.
 def json_jobs(case):
     return {"shortest-paths": [write_npy(case.path("roads.npy"), "<i4", (4, 4), ROADS), "-o", case.path("paths")]}
 
@@ -231,7 +231,7 @@ NAMED = 'from,to,km\nRome,Oslo,2000\nOslo,"New York, NY",5900\n'
 
 
 class GraphFiles(Case):
-    """Graphs given by their edges."""
+    """Tests graphs that are given by their edges."""
 
     def route(self, *arguments, **options):
         result = self.succeed("shortest-paths", *arguments, **options)

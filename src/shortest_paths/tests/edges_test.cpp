@@ -266,7 +266,7 @@ TEST(ShortestPathsEdges, ThatCannotBeAreRefusedWithTheirPlace) {
   expect_refused<InputError>(edges(3, from, to, nan), "NaN is the length of edge 2, from vertex 2 to vertex 0");
   const std::vector<double> endless{1, -INFINITY, 3};
   expect_refused<InputError>(edges(3, from, to, endless), "-inf is the length of edge 1");
-  // A result too large for any machine is refused before anything is allocated.
+  // A result that is too large for any machine is refused before anything is allocated.
   expect_refused<OutOfMemoryError>(edges(10'000'000, from, to, weights), "bytes");
 }
 

@@ -10,7 +10,7 @@
 namespace gradus {
 namespace {
 
-/// Returns a ring with chords whose lengths are around `unit`.
+/// Returns a ring with chords. All edges have lengths from 1 to 97 times `unit`.
 template <class T>
 Matrix<T> ring(std::int64_t n, T unit) {
   Matrix<T> weights(n, n);

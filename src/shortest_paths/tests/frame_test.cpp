@@ -200,7 +200,8 @@ TEST(ShortestPaths, ADistanceThatDoesNotFitNamesThePairAndAWiderType) {
                 paths(graph_of<double>(3, {{0, 1, -1.7e308L}, {1, 2, -1.7e308L}}));
               }),
               "from vertex 0 to vertex 2");
-  // A distance that equals no_route() does not fit the type. It must be refused like a greater distance.
+  // A distance that equals no_route() does not fit the type. Such a distance must be refused, like any distance that is
+  // too great.
   EXPECT_SAYS(message_of<InputError>([] {
                 paths(graph_of<std::int32_t>(3, {{0, 1, 2147483646}, {1, 2, 1}}));
               }),

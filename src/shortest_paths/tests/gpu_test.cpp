@@ -1,6 +1,6 @@
-// The CUDA rungs on graphs of several rounds, which are larger than the cases, in every width and in both modes of
-// cuda_dpx. Each result must equal the CPU's distances and predecessors. Also tests weights and results in GPU memory.
-// Without a GPU the tests are skipped.
+// Tests the CUDA rungs in every width, and cuda_dpx in both modes. The graphs are larger than the cases and take
+// several rounds. Each result must equal the CPU's distances and predecessors. Also tests weights and results in GPU
+// memory. Without a GPU the tests are skipped.
 #include <cmath>
 #include <functional>
 
@@ -197,7 +197,7 @@ void check_predecessors(std::int64_t n) {
   };
   check(changed<T>(graph<T>(n, 0.6, 50, 700), apart), "two parts");
   // With the first weight, the job just does not need a wider type. The second weight is the greatest that 16 bits
-  // allow. The third weight is just beyond the 16 bits.
+  // allow. The third weight is just too great for 16 bits.
   for (const T heaviest :
        {static_cast<T>(unreachable<T>() / 3 / n - 1), static_cast<T>(0x7ffe), static_cast<T>(0x7fff)})
     for (const double density : {0.03, 0.9})
@@ -398,7 +398,7 @@ TEST_F(shortest_paths_gpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(tests::same_bits(result.predecessors, truth.predecessors));
 }
 
-/// On every way to a GPU, the call must report the same error as on the CPU.
+/// However the data reaches the GPU, the call must report the same error as on the CPU.
 template <class E, class T>
 void expect_the_processors_error(const Matrix<T>& weights, const std::string& part) {
   const std::string message = error_of<E>([&] { shortest_paths(weights.view(), {}, by("openmp_tiled")); });

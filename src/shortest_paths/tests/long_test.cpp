@@ -17,7 +17,7 @@ namespace {
 #ifdef GRADUS_SANITIZED
 constexpr std::int64_t vertices = 150;
 #else
-constexpr std::int64_t vertices = 1000;  // 15 tiles of 64 vertices and part of another; 7 tiles of 128, or 31 of 32
+constexpr std::int64_t vertices = 1000;  // no multiple of a tile's side, which is 32, 64 or 128
 #endif
 
 /// The densities range from a tenth of all pairs down to five edges per vertex. With more edges, the oracle needs

@@ -1,5 +1,6 @@
-// Tests single routes in small random graphs of all kinds. Each must equal the route of the canonical predecessors. The
-// test computes these predecessors independently, by the header's formulas, in integers that hold every sum.
+// Tests single routes in small random graphs of all kinds. Each route must equal the route of the canonical
+// predecessors. The test computes these predecessors independently, by the header's formulas, in integers that hold
+// every sum.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +68,7 @@ Given<T> random_given(Draw& draw) {
       case Weights::zero_or_one: return static_cast<T>(draw.below(2));
       case Weights::equal: return T{7};
       case Weights::both_signs: return static_cast<T>(difference + draw.below(8));
-      case Weights::balanced: return static_cast<T>(difference);  // every cycle is of length 0
+      case Weights::balanced: return static_cast<T>(difference);  // every cycle has length 0
       case Weights::heavy: return std::numeric_limits<T>::max() / static_cast<T>(1 + draw.below(5));
       default: return static_cast<T>(draw.below(12) - 1);
     }
@@ -246,7 +247,7 @@ std::string fault(const Graph& graph, const Given<T>& given, const Reference<T>&
       if (!reference.is_edge(vertices[step - 1], vertices[step])) return "the route leaves the edges";
       length += reference.weight(vertices[step - 1], vertices[step]);
     }
-    // Tolerance for heavy weights; sums of other weights are exact.
+    // The tolerance for sums of heavy weights. Sums of other weights are exact.
     constexpr Exact<T> relative = 64 * std::numeric_limits<T>::epsilon();
     if (!(std::abs(length - distance) <= relative * std::abs(distance))) return "the route is not a shortest one";
     if (!(std::abs(found->distance - distance) <= relative * std::abs(distance))) return "the distance is incorrect";

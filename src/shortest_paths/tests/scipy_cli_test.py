@@ -1,6 +1,6 @@
-"""Compares `gradus shortest-paths` with SciPy on Matrix Market files of every field and symmetry, as SciPy writes them and with
-the oddities of collections: comments, blank lines, blanks, capital letters, entries on the diagonal and explicit zeros.
-Started by tests/cli/run.py.
+"""Compares `gradus shortest-paths` with SciPy on Matrix Market files of every field and symmetry. Some files have the
+form that SciPy writes. Others have oddities of graph collections: comments, blank lines, blanks, capital letters,
+entries on the diagonal and explicit zeros. tests/cli/run.py runs this file.
 """
 
 import itertools
@@ -23,8 +23,8 @@ SYMMETRIES = ("general", "symmetric")  # a skew-symmetric matrix has negative we
 
 
 def entries(choose, n, field, symmetry):
-    """Returns distinct entries of a matrix with weights. If the symmetry implies the upper half, all entries are
-    below the diagonal."""
+    """Returns distinct matrix entries as triples (row, column, weight). If the symmetry implies the upper half, all
+    entries are below the diagonal."""
     places = [(row, column) for row, column in itertools.product(range(1, n + 1), repeat=2)
               if row > column or row != column and symmetry == "general"]
     weight = {"integer": lambda: choose.randint(1, 50), "real": lambda: choose.randint(1, 400) / 8, "pattern": lambda: ""}[field]

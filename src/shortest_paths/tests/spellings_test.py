@@ -1,5 +1,6 @@
-"""Graphs in odd but real spellings. A simulated user follows the advice of each message literally. The user must
-get the correct distances in the end, or a refusal that states the reason. Started by tests/cli/run.py."""
+"""Tests graph files in odd spellings that occur in practice. A simulated user follows the advice of each message
+literally. The user must get the correct distances in the end, or a refusal that states the reason. Started by
+tests/cli/run.py."""
 
 import gzip
 import itertools
@@ -40,7 +41,7 @@ def advice_in(message):
 
 
 def floyd_warshall(vertices, edges):
-    """Reference implementation: returns the distances between vertices, which are strings."""
+    """Reference implementation: returns the distances between vertices. Vertices are strings."""
     distance = {(v, w): 0 if v == w else math.inf for v in vertices for w in vertices}
     for v, w, length in edges:
         distance[v, w] = min(distance[v, w], length)
@@ -64,8 +65,8 @@ class Graph:
         self.separator = choose.choice(";\t") if self.comma else choose.choice(",;\t ")
         pairs = [pair for pair in itertools.product(range(n), repeat=2) if pair[0] != pair[1]]
         chosen = choose.sample(pairs, min(len(pairs), choose.randint(n, 2 * n)))
-        # Every vertex must occur. Vertices 0, 1 and n - 1 get edges here, and the next line adds an edge of each vertex
-        # without edges.
+        # Every vertex must occur. Vertices 0, 1 and n - 1 get edges here, and the next line adds an edge for each
+        # vertex that still has none.
         chosen = [(0, 1), (n - 1, 0)] + [pair for pair in chosen if pair not in ((0, 1), (n - 1, 0))]
         chosen += [pair for v in range(n) for pair in [(v, (v + 1) % n)] if not any(v in pair for pair in chosen)]
         lengths = [choose.randint(1, 40) / (4 if self.decimals else 1) for _ in chosen]

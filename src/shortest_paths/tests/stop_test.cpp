@@ -1,5 +1,6 @@
 // Tests that a stop request ends a search for shortest paths within half a second. Covers every variant that runs here,
-// also with tiles as large as the matrix. Without the stop request, each job would take several seconds.
+// with the default tiles and with tiles as large as the matrix. Without the stop request, each job would take several
+// seconds.
 #include <gtest/gtest.h>
 
 #include "execution/machine.hpp"

@@ -39,8 +39,8 @@ class list_cursor {
       }
       if (here_ == nullptr) return;
       next = Set::first_link(*here_).load(std::memory_order_seq_cst);
-      if (!is_marked(next))
-        return;  // if here_ was removed instead, the loop continues from here_ or, under hazard_pointers, from `old`
+      // If here_ was removed, the loop continues from here_ or, under hazard_pointers, from `old`.
+      if (!is_marked(next)) return;
     }
   }
 
