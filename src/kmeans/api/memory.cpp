@@ -60,7 +60,8 @@ MemoryEstimate room::memory_of_part(KMeansShape shape, const KMeansOptions& opti
   shape.points = std::max(rows, std::min(shape.points, options.clusters));
   MemoryEstimate memory = kmeans_memory(shape, options, here);
   if (shape.place.is_host() && shape.points > rows)
-    memory.device -= static_cast<std::uint64_t>((shape.points - rows) * shape.dimensions * shape.element_bytes);
+    memory.device -= std::min(
+        memory.device, static_cast<std::uint64_t>((shape.points - rows) * shape.dimensions * shape.element_bytes));
   return memory;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/philox.hpp"
 #include "execution/devices.hpp"
+#include "pair_histogram/api/steps.hpp"
 #include "pair_histogram/cases.hpp"
 #include "pair_histogram/ranks.hpp"
 #include "pair_histogram/tests/test_problems.hpp"
@@ -292,6 +293,25 @@ TYPED_TEST(PairHistogramRanks, share_the_work) {
     EXPECT_GE(*least, 2) << variant;
     EXPECT_LE(*most, *least + 1) << variant;
     EXPECT_LE(ranks.calls(), 8) << variant;  // the number of calls does not depend on the number of items
+  }
+}
+
+// Calls on several GPUs do not compare the data of their ranks.
+TYPED_TEST(PairHistogramRanks, share_the_data_of_one_call) {
+  for (const Problem<TypeParam>& problem : problems<TypeParam>()) {
+    const PairHistogramResult one = of_one(problem, "");
+    ThreadRanks ranks(3);
+    std::vector<PairHistogramResult> results(3);
+    const auto thrown = ranks.run([&](Communicator& communicator) {
+      Execution execution;
+      execution.device = Device::cpu;
+      execution.threads = 1;
+      execution.communicator = &communicator;
+      results[static_cast<std::size_t>(communicator.rank())] =
+          room::count<TypeParam>(problem.points, problem.options, problem.memory(), execution, room::RankData::shared);
+    });
+    for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr) << problem.name;
+    for (const PairHistogramResult& result : results) EXPECT_EQ(room::compare(one, result), "") << problem.name;
   }
 }
 
