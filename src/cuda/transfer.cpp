@@ -10,18 +10,18 @@ namespace gradus::cuda {
 
 namespace {
 
-// Below this size, staged transfers are no faster than the driver's copies of contiguous memory, and several threads
-// pack rows no faster than one.
+// Below this size, staging has no advantage: the driver copies contiguous memory at least as fast, and one thread packs
+// rows as fast as several threads.
 constexpr std::int64_t least_staged_bytes = 1 << 20;
 
-// With this many threads, a part is filled as fast as the bus empties it. Waiting for more threads would take longer. A
-// transfer of 268 MB to an NVIDIA H200 takes 5.3 ms with 8 threads, 6.1 ms with 16 threads, and 4.8 ms from memory that
-// is already pinned.
+// With this number of threads, a buffer is filled as fast as the bus empties it. More threads would only make the waits
+// for threads longer. A transfer of 268 MB to an NVIDIA H200 takes 5.3 ms with 8 threads, 6.1 ms with 16 threads, and
+// 4.8 ms from memory that is already pinned.
 constexpr int most_copying_threads = 8;
 
-// The driver embeds up to this many bytes of ordinary memory in its command buffer. Longer copies use an engine that
-// also clears freed memory. After a job that used 300 MB, a single copy of 128 KiB waits 0.74 ms for this engine on an
-// NVIDIA H200, but two copies of 64 KiB take 0.03 ms.
+// The driver embeds up to this many bytes of ordinary memory in its command buffer. Longer copies use a copy engine,
+// which also has to clear freed memory. After a job that used 300 MB, a single copy of 128 KiB waits 0.74 ms for this
+// engine on an NVIDIA H200, but two copies of 64 KiB take 0.03 ms.
 constexpr std::size_t bytes_beside_commands = std::size_t{64} << 10;
 
 void honour_stop(const Staging& staging) {
@@ -121,7 +121,8 @@ void download(const From* from, T* to, std::int64_t count, Staging& staging, int
   for (std::int64_t piece = 0; piece < pieces + ahead; ++piece) {
     honour_stop(staging);
     if (piece < pieces) {
-      Staging::Part& buffer = staging.part(piece);  // the buffer is empty: drained above, or by an earlier transfer
+      // the buffer is empty, because it was drained above or by an earlier transfer
+      Staging::Part& buffer = staging.part(piece);
       const std::int64_t first = piece * at_once;
       const auto length = static_cast<std::size_t>(std::min(at_once, count - first)) * sizeof(From);
       check(cudaMemcpyAsync(buffer.memory.data(), from + first, length, cudaMemcpyDeviceToHost, stream),

@@ -1,6 +1,6 @@
 // Transfers large amounts of data between host memory and the GPU. Four pinned buffers are used in turn. While some
-// buffers are in transit, CPU threads fill or empty the next one. The driver alone would copy ordinary memory with one
-// thread and without this overlap.
+// buffers are being transferred, CPU threads fill or empty the next buffer. Without these buffers, the driver would
+// copy ordinary memory with one thread, and copying would not overlap with the transfer.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace gradus::cuda {
 
-/// The four buffers. Each buffer is borrowed when a transfer first needs it.
+/// The four buffers. Each buffer is borrowed from the process when a transfer first needs it.
 class Staging {
  public:
   /// After a stop request, transfers with these buffers throw InterruptedError.
@@ -28,7 +28,7 @@ class Staging {
     BorrowedMemory memory{part_bytes};
     Event free;  ///< recorded after the transfer that last used the memory
 
-    ~Part() { cudaEventSynchronize(free); }  // an error may have left a transfer in flight
+    ~Part() { cudaEventSynchronize(free); }  // waits, because after an error a transfer may still use the memory
   };
   Part& part(std::int64_t turn) {
     std::optional<Part>& wanted = parts_[turn % staging_parts];

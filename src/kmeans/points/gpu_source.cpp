@@ -9,6 +9,17 @@
 
 namespace gradus::kmeans_detail {
 
+namespace {
+
+bool is_free(std::uint64_t bytes) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return bytes <= free;
+}
+
+}  // namespace
+
 template <class T>
 GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weight_bytes, const Execution& execution,
                                   const GpuNeeds& needs) const {
@@ -16,7 +27,7 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
   resident.bytes = needs.bytes + point_bytes + weight_bytes;
   const std::uint64_t limit = execution.gpu_memory_limit;
   const bool is_granted = limit == 0 || resident.bytes <= limit;
-  if (is_granted && cuda::has_free_memory(resident.bytes)) return resident;
+  if (is_granted && is_free(resident.bytes)) return resident;
   if (!needs.host_rows || point_bytes == 0) {
     // If the library has chosen the GPU, the points fit the limit. Only their copy of unit length may exceed it.
     if (execution.device == Device::gpu || !execution.variant.empty())
