@@ -18,6 +18,21 @@ bool is_free(std::uint64_t bytes) {
   return bytes <= free;
 }
 
+/// Returns a copy of the rows without gaps between them, made by several threads.
+template <class T>
+Matrix<T> packed_rows(MatrixView<const T> rows, int threads, const std::stop_token& stop) {
+  Matrix<T> copy(rows.rows(), rows.columns());
+  const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns(), threads);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row)
+      std::copy_n(rows.row(row), rows.columns(), copy.row(row));
+  }
+  core::honour_stop(stop, "stopped while copying the points to pinned memory");
+  return copy;
+}
+
 }  // namespace
 
 template <class T>
@@ -56,7 +71,7 @@ void GpuPoints<T>::pin(MatrixView<const T> rows, const Execution* execution) {
   pinned_ = rows.contiguous() ? cuda::RegisteredMemory(rows.data(), bytes) : cuda::RegisteredMemory();
   if (pinned_.empty() && execution != nullptr) {  // rows with gaps, or memory that the driver does not pin
     execution::check_memory(bytes, *execution, "the driver cannot pin the points, so a copy is needed");
-    host_copy_ = Matrix<T>::copy_of(rows);
+    host_copy_ = packed_rows(rows, this->threads(), this->stop());
     host_rows_ = std::as_const(host_copy_).view();
     pinned_ = cuda::RegisteredMemory(host_copy_.data(), bytes);
   }
