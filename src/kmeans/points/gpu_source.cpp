@@ -9,6 +9,32 @@
 
 namespace gradus::kmeans_detail {
 
+namespace {
+
+bool is_free(std::uint64_t bytes) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return bytes <= free;
+}
+
+/// Returns a copy of the rows without gaps between them, made by several threads.
+template <class T>
+Matrix<T> packed_rows(MatrixView<const T> rows, int threads, const std::stop_token& stop) {
+  Matrix<T> copy(rows.rows(), rows.columns());
+  const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns(), threads);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
+    if (stop.stop_requested()) continue;
+    for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row)
+      std::copy_n(rows.row(row), rows.columns(), copy.row(row));
+  }
+  core::honour_stop(stop, "stopped while copying the points to pinned memory");
+  return copy;
+}
+
+}  // namespace
+
 template <class T>
 GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weight_bytes, const Execution& execution,
                                   const GpuNeeds& needs) const {
@@ -16,7 +42,7 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
   resident.bytes = needs.bytes + point_bytes + weight_bytes;
   const std::uint64_t limit = execution.gpu_memory_limit;
   const bool is_granted = limit == 0 || resident.bytes <= limit;
-  if (is_granted && cuda::has_free_memory(resident.bytes)) return resident;
+  if (is_granted && is_free(resident.bytes)) return resident;
   if (!needs.host_rows || point_bytes == 0) {
     // If the library has chosen the GPU, the points fit the limit. Only their copy of unit length may exceed it.
     if (execution.device == Device::gpu || !execution.variant.empty())
@@ -45,7 +71,7 @@ void GpuPoints<T>::pin(MatrixView<const T> rows, const Execution* execution) {
   pinned_ = rows.contiguous() ? cuda::RegisteredMemory(rows.data(), bytes) : cuda::RegisteredMemory();
   if (pinned_.empty() && execution != nullptr) {  // rows with gaps, or memory that the driver does not pin
     execution::check_memory(bytes, *execution, "the driver cannot pin the points, so a copy is needed");
-    host_copy_ = Matrix<T>::copy_of(rows);
+    host_copy_ = packed_rows(rows, this->threads(), this->stop());
     host_rows_ = std::as_const(host_copy_).view();
     pinned_ = cuda::RegisteredMemory(host_copy_.data(), bytes);
   }
