@@ -391,7 +391,7 @@ TYPED_TEST(FloatingTrees, AreWithinTheBound) {
   for (const std::int64_t n : {3, 20, 97, 150})
     for (const WeightKind kind :
          {WeightKind::random, WeightKind::few_values, WeightKind::zeros, WeightKind::absorbed, WeightKind::denormal})
-      for (const int rarity : {1, 4, 25}) {  // one in so many pairs is an edge
+      for (const int rarity : {1, 4, 25}) {  // one pair in this number is an edge
         SCOPED_TRACE(std::to_string(n) + " vertices, kind " + std::to_string(static_cast<int>(kind)) + ", rarity " +
                      std::to_string(rarity));
         Draw draw(static_cast<std::uint64_t>(n * 100 + rarity));
