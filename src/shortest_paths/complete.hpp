@@ -63,7 +63,14 @@ void complete(const Request<T>& request, const Graph<T>& graph, const GraphFacts
   const bool wanted = request.options.predecessors && graph.n() > 0;
   if constexpr (std::is_floating_point_v<T>) {
     const bool replace = facts.negative && diagonal_is_negative<C>(solved);
-    if (replace || wanted) {
+    // Trees with negative edges or extended numbers are found vertex by vertex.
+    constexpr bool has_vectors = sizeof(C) <= sizeof(double);
+    if (has_vectors && wanted && !facts.negative) {
+      const core::PhaseTimer timer(phases, "predecessors");
+      if constexpr (has_vectors)
+        find_predecessors<T, C>(graph, facts.edges, solved, std::numeric_limits<C>::max(), false, predecessors,
+                                request.options.sources, request.threads, stop);
+    } else if (replace || wanted) {
       const core::PhaseTimer timer(phases, wanted ? "predecessors" : "trees");
       grow_trees(graph, solved, replace, wanted ? predecessors : MatrixView<std::int32_t>(), request.options.sources,
                  request.threads, stop);
@@ -72,7 +79,8 @@ void complete(const Request<T>& request, const Graph<T>& graph, const GraphFacts
     const core::PhaseTimer timer(phases, "predecessors");
     const bool fewest_edges = !facts.positive && has_zero_cycle<C>(solved, greatest, request.threads, stop);
     if (!have_predecessors || fewest_edges)
-      find_predecessors<T, C>(graph, facts.edges, solved, greatest, fewest_edges, predecessors, request.threads, stop);
+      find_predecessors<T, C>(graph, facts.edges, solved, greatest, fewest_edges, predecessors, {}, request.threads,
+                              stop);
   }
   const core::PhaseTimer timer(phases, "finish");
   finish<T, C>(request, solved, greatest, distances);

@@ -42,8 +42,9 @@ std::uint64_t work_bytes(const Sizes& sizes, const Variant& variant, int threads
   }
   // Adds the memory for the facts of the rows, and for the edge lists or trees with which predecessors are searched.
   bytes.add_matrix(n, threads, tree_bytes);
+  if (shape.predecessors && shape.floating) bytes.add_matrix(n, threads, tree_bytes);  // lengths along the trees
   const std::int64_t few_edges = n * n / 16;
-  if (shape.predecessors && !shape.floating && (shape.edges < few_edges || sizes.at_most)) {
+  if (shape.predecessors && (shape.edges < few_edges || sizes.at_most)) {
     bytes.add_matrix(std::min(shape.edges, few_edges), 1, sizeof(std::int32_t) + 2 * element);
     bytes.add_matrix(n, 1, sizeof(std::int64_t));
     constexpr std::int64_t side_by_side = 256;  // bytes of lengths and predecessors per vertex

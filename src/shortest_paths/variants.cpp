@@ -64,7 +64,9 @@ double whole_matrix_seconds(const Shape& shape) {
   if (!shape.predecessors) return relax;
   const auto n = static_cast<double>(shape.vertices);
   const auto edges = static_cast<double>(shape.edges);
-  if (shape.floating) return relax + static_cast<double>(shape.rows()) * search_seconds(shape);
+  // Trees of floating-point routes are grown if there are negative edges or extended numbers.
+  const bool grows_trees = shape.floating && (shape.negative || shape.wide);
+  if (grows_trees) return relax + static_cast<double>(shape.rows()) * search_seconds(shape);
   return relax + std::min(n * edges * 1e-9, relax);
 }
 

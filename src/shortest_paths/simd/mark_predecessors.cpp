@@ -15,6 +15,21 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Returns the greatest sums that are as good as the lengths.
+template <class D, class V>
+HWY_INLINE V sufficient(D d, V lengths) {
+  using C = hn::TFromD<D>;
+  if constexpr (std::is_floating_point_v<C>) return hn::Mul(lengths, hn::Set(d, marked_tolerance<C>));
+  else return lengths;
+}
+
+/// Compares sums with the greatest sufficient ones. No integer sum is below the length.
+template <class V>
+HWY_INLINE auto suffices(V sum, V wanted) {
+  if constexpr (std::is_floating_point_v<hn::TFromV<V>>) return hn::Le(sum, wanted);
+  else return hn::Eq(sum, wanted);
+}
+
 /// Keeps the lengths and results of four rows by two vectors in registers. If there are only 16 registers, keeps four
 /// rows by one vector.
 template <class C>
@@ -31,7 +46,7 @@ HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths,
     for (int r = 0; r < marked_rows; ++r)
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) {
-        wanted[r][v] = hn::Load(d, lengths + r * marked_columns + column + v * lanes);
+        wanted[r][v] = sufficient(d, hn::Load(d, lengths + r * marked_columns + column + v * lanes));
         found[r][v] = hn::Load(d, best + r * marked_columns + column + v * lanes);
       }
     for (std::int64_t via = vias - 1; via >= 0; --via) {  // descending, so that the lowest vertex is written last
@@ -44,7 +59,7 @@ HWY_INLINE void mark(const C* const* to_via, const C* weights, const C* lengths,
         const V there = hn::Set(d, to_via[r][via]);
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; ++v)
-          found[r][v] = hn::IfThenElse(hn::Eq(hn::Add(there, onward[v]), wanted[r][v]), name, found[r][v]);
+          found[r][v] = hn::IfThenElse(suffices(hn::Add(there, onward[v]), wanted[r][v]), name, found[r][v]);
       }
     }
 #pragma GCC unroll 4
@@ -68,7 +83,7 @@ HWY_INLINE void mark_listed(std::int64_t vertices, const std::int64_t* begin, co
       V found[vectors];
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
-        wanted[v] = hn::Load(d, lengths + vertex * listed_sources<C> + source + v * lanes);
+        wanted[v] = sufficient(d, hn::Load(d, lengths + vertex * listed_sources<C> + source + v * lanes));
         found[v] = hn::Set(d, static_cast<C>(-1));
       }
       // The lowest vertex is written last.
@@ -79,7 +94,7 @@ HWY_INLINE void mark_listed(std::int64_t vertices, const std::int64_t* begin, co
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) {
           const V by_way = hn::Add(hn::Load(d, there + v * lanes), weight);
-          found[v] = hn::IfThenElse(hn::Eq(by_way, wanted[v]), name, found[v]);
+          found[v] = hn::IfThenElse(suffices(by_way, wanted[v]), name, found[v]);
         }
       }
 #pragma GCC unroll 4
@@ -97,6 +112,14 @@ void mark_i64(const std::int64_t* const* to_via, const std::int64_t* weights, co
               std::int64_t first_via, std::int64_t vias, std::int64_t* best) {
   mark(to_via, weights, lengths, first_via, vias, best);
 }
+void mark_f32(const float* const* to_via, const float* weights, const float* lengths, std::int64_t first_via,
+              std::int64_t vias, float* best) {
+  mark(to_via, weights, lengths, first_via, vias, best);
+}
+void mark_f64(const double* const* to_via, const double* weights, const double* lengths, std::int64_t first_via,
+              std::int64_t vias, double* best) {
+  mark(to_via, weights, lengths, first_via, vias, best);
+}
 
 void mark_listed_i32(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
                      const std::int32_t* weights, const std::int32_t* lengths, std::int32_t* best) {
@@ -104,6 +127,14 @@ void mark_listed_i32(std::int64_t vertices, const std::int64_t* begin, const std
 }
 void mark_listed_i64(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
                      const std::int64_t* weights, const std::int64_t* lengths, std::int64_t* best) {
+  mark_listed(vertices, begin, from, weights, lengths, best);
+}
+void mark_listed_f32(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from, const float* weights,
+                     const float* lengths, float* best) {
+  mark_listed(vertices, begin, from, weights, lengths, best);
+}
+void mark_listed_f64(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from, const double* weights,
+                     const double* lengths, double* best) {
   mark_listed(vertices, begin, from, weights, lengths, best);
 }
 
@@ -118,8 +149,12 @@ namespace {
 
 HWY_EXPORT(mark_i32);
 HWY_EXPORT(mark_i64);
+HWY_EXPORT(mark_f32);
+HWY_EXPORT(mark_f64);
 HWY_EXPORT(mark_listed_i32);
 HWY_EXPORT(mark_listed_i64);
+HWY_EXPORT(mark_listed_f32);
+HWY_EXPORT(mark_listed_f64);
 
 }  // namespace
 
@@ -131,6 +166,14 @@ void mark_predecessors(const std::int64_t* const* to_via, const std::int64_t* we
                        std::int64_t first_via, std::int64_t vias, std::int64_t* best) {
   HWY_DYNAMIC_DISPATCH(mark_i64)(to_via, weights, lengths, first_via, vias, best);
 }
+void mark_predecessors(const float* const* to_via, const float* weights, const float* lengths, std::int64_t first_via,
+                       std::int64_t vias, float* best) {
+  HWY_DYNAMIC_DISPATCH(mark_f32)(to_via, weights, lengths, first_via, vias, best);
+}
+void mark_predecessors(const double* const* to_via, const double* weights, const double* lengths,
+                       std::int64_t first_via, std::int64_t vias, double* best) {
+  HWY_DYNAMIC_DISPATCH(mark_f64)(to_via, weights, lengths, first_via, vias, best);
+}
 
 void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
                               const std::int32_t* weights, const std::int32_t* lengths, std::int32_t* best) {
@@ -139,6 +182,14 @@ void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, 
 void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
                               const std::int64_t* weights, const std::int64_t* lengths, std::int64_t* best) {
   HWY_DYNAMIC_DISPATCH(mark_listed_i64)(vertices, begin, from, weights, lengths, best);
+}
+void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                              const float* weights, const float* lengths, float* best) {
+  HWY_DYNAMIC_DISPATCH(mark_listed_f32)(vertices, begin, from, weights, lengths, best);
+}
+void mark_listed_predecessors(std::int64_t vertices, const std::int64_t* begin, const std::int32_t* from,
+                              const double* weights, const double* lengths, double* best) {
+  HWY_DYNAMIC_DISPATCH(mark_listed_f64)(vertices, begin, from, weights, lengths, best);
 }
 
 }  // namespace gradus::shortest_paths_detail

@@ -282,7 +282,8 @@ class Check {
     return with_graph([&](const auto& graph) { return shortest_paths(graph, graph_.options, {}, execution); });
   }
 
-  /// Compares single routes with the predecessors. In floating-point, accepts any route of the same length.
+  /// Compares single routes with the predecessors. In floating-point, the choice may find a single route by another
+  /// variant, which may round otherwise. Such a route must be within the bound.
   std::string fault_of_route(const Execution& execution, const ShortestPathsResult<T>& rows) const {
     if (graph_.n == 0 || !graph_.options.predecessors) return "";
     ShortestPathsOptions options = graph_.options;
@@ -294,11 +295,33 @@ class Check {
       return with_graph([&](const auto& graph) { return shortest_route(graph, from, to, options, execution); });
     });
     if (!route.answer) return fmt::format("the route from {} to {} is refused: {}", from, to, route.message);
+    if (std::is_floating_point_v<T> && route.answer->report.variant != rows.report.variant)
+      return fault_of_other_route(*route.answer, static_cast<std::size_t>(from), static_cast<std::size_t>(to));
     if (route.answer->distance != rows.distances(0, to))
       return fmt::format("the route from {} to {} is {} long", from, to, route.answer->distance);
     const auto walked = shortest_path_route(VectorView<const std::int32_t>(rows.predecessors.row(0), n), from, to);
     if (route.answer->vertices != walked) return fmt::format("the route from {} to {} is another one", from, to);
     return "";
+  }
+
+  std::string fault_of_other_route(const ShortestRoute<T>& route, std::size_t from, std::size_t to) const {
+    const std::size_t place = from * graph_.n + to;
+    const bool reached = right_.reached[place];
+    if (!reached) return route.vertices.empty() ? "" : fmt::format("a route from {} to {}", from, to);
+    if (from == to) return "";
+    mpz_class length = 0;
+    for (std::size_t step = 1; step < route.vertices.size(); ++step) {
+      const T weight =
+          weight_of(static_cast<std::size_t>(route.vertices[step - 1]), static_cast<std::size_t>(route.vertices[step]));
+      if (weight == none<T>()) return "a route over no edge";
+      length += exact(weight);
+    }
+    const bool has_ends = route.vertices.size() > 1 && static_cast<std::size_t>(route.vertices.front()) == from &&
+                          static_cast<std::size_t>(route.vertices.back()) == to;
+    if (!has_ends) return fmt::format("a route from {} to {} with other ends", from, to);
+    const bool is_short = within_bound(length - right_.length[place], 2 * right_.heaviest) &&
+                          within_bound(abs(exact(route.distance) - length), right_.heaviest);
+    return is_short ? "" : fmt::format("the route from {} to {} is {} long", from, to, route.distance);
   }
 
   T weight_of(std::size_t from, std::size_t to) const {

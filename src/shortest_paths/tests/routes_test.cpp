@@ -364,5 +364,77 @@ TEST(ShortestRoutesOfOrderedEdges, WrongOnesAreNamedWhereverTheyAre) {
   EXPECT_EQ(refused(17, {8999, 3, 1}), "");  // edges out of order, but otherwise valid
 }
 
+/// The kinds of weights that make predecessors difficult.
+enum class WeightKind : std::uint8_t { random, few_values, zeros, absorbed, denormal };
+
+template <class T>
+T random_weight(WeightKind kind, Draw& draw) {
+  const auto number = static_cast<T>(1 + draw.below(1 << 20));
+  switch (kind) {
+    case WeightKind::random: return number / 1024;
+    case WeightKind::few_values: return static_cast<T>(draw.below(3));
+    case WeightKind::zeros: return 0;
+    // Adding a small weight to a large one changes nothing, so that cycles have length 0 within rounding.
+    case WeightKind::absorbed: return draw.one_in(2) ? number * std::numeric_limits<T>::epsilon() / 65536 : number;
+    case WeightKind::denormal: return number * std::numeric_limits<T>::denorm_min();
+  }
+  return 0;
+}
+
+template <class T>
+class FloatingTrees : public testing::Test {};
+using FloatingTypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(FloatingTrees, FloatingTypes);
+
+TYPED_TEST(FloatingTrees, AreWithinTheBound) {
+  using T = TypeParam;
+  constexpr T none = std::numeric_limits<T>::infinity();
+  for (const std::int64_t n : {3, 20, 97, 150})
+    for (const WeightKind kind :
+         {WeightKind::random, WeightKind::few_values, WeightKind::zeros, WeightKind::absorbed, WeightKind::denormal})
+      for (const int rarity : {1, 4, 25}) {  // one pair in this number is an edge
+        SCOPED_TRACE(std::to_string(n) + " vertices, kind " + std::to_string(static_cast<int>(kind)) + ", rarity " +
+                     std::to_string(rarity));
+        Draw draw(static_cast<std::uint64_t>(n * 100 + rarity));
+        Matrix<T> weights(n, n);
+        Matrix<long double> exact(n, n);
+        for (std::int64_t u = 0; u < n; ++u)
+          for (std::int64_t v = 0; v < n; ++v) {
+            weights(u, v) = rarity == 1 || draw.one_in(rarity) ? random_weight<T>(kind, draw) : none;
+            exact(u, v) = u == v ? 0 : weights(u, v);
+          }
+        for (std::int64_t via = 0; via < n; ++via)
+          for (std::int64_t u = 0; u < n; ++u)
+            for (std::int64_t v = 0; v < n; ++v) exact(u, v) = std::min(exact(u, v), exact(u, via) + exact(via, v));
+        const long double roundings = static_cast<long double>(n - 1) * std::numeric_limits<T>::epsilon() / 2;
+        const long double g = roundings / (1 - roundings);
+        ShortestPathsOptions options;
+        options.predecessors = true;
+        const auto result =
+            shortest_paths(weights.view(), options, {.variant = "simd_tiled", .threads = static_cast<int>(1 + n % 2)});
+        int faults = 0;
+        for (std::int64_t u = 0; u < n; ++u)
+          for (std::int64_t v = 0; v < n; ++v) {
+            if (u == v || std::isinf(exact(u, v))) {
+              faults += static_cast<int>(result.predecessors(u, v) != -1);
+              continue;
+            }
+            long double length = 0;
+            std::int64_t steps = 0;
+            std::int64_t at = v;
+            while (at != u && steps < n) {
+              const std::int64_t before = result.predecessors(u, at);
+              if (before < 0 || before == at) break;
+              length += weights(before, at);  // infinite if there is no edge
+              at = before;
+              ++steps;
+            }
+            const bool arrives = at == u && steps < n;
+            faults += static_cast<int>(!arrives || !(length <= exact(u, v) + 2 * g * (length + exact(u, v))));
+          }
+        EXPECT_EQ(faults, 0);
+      }
+}
+
 }  // namespace
 }  // namespace gradus::shortest_paths_detail
