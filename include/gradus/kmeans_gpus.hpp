@@ -18,7 +18,8 @@ namespace gradus {
 ///
 /// Returns Execution::gpus unchanged if it is not empty. Returns an empty list if the request names the CPU, a
 /// communicator or a variant that does not run on several GPUs, or if the points are on a GPU. Throws the errors of
-/// kmeans_memory(), but leaves the refusal of too few points to the fit. Queries the GPUs of the machine, which takes some tenths of a second in a new process.
+/// kmeans_memory(), but leaves the refusal of too few points to the fit. Queries the GPUs of the machine, which takes
+/// some tenths of a second in a new process.
 GRADUS_EXPORT std::vector<int> kmeans_gpus(const KMeansShape& shape, const KMeansOptions& options,
                                            const Execution& execution = {});
 

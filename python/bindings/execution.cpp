@@ -78,7 +78,8 @@ std::vector<int> indices_of(const GpuList& given) {
 std::vector<int> gpus_of(const GpuChoice& choice) {
   if (const auto* const list = std::get_if<GpuList>(&choice)) return indices_of(*list);
   if (const auto* const name = std::get_if<std::string>(&choice)) {
-    if (*name != "all") throw UsageError(about("gpus") + "'" + *name + "' is not 'all', 'auto', a number or a list of indices");
+    if (*name != "all")
+      throw UsageError(about("gpus") + "'" + *name + "' is not 'all', 'auto', a number or a list of indices");
     return first_gpus(0);
   }
   const std::int64_t count = std::get<std::int64_t>(choice);

@@ -24,7 +24,7 @@ struct Request {
   nb::object progress;
   bool names_gpu = false;     ///< true if the argument `device` names a GPU by its number
   bool chooses_gpus = false;  ///< if true, a fit of k-means uses as many GPUs as pay
-  bool only_checks = false;  ///< if true, the call converts its arguments and raises StopIteration instead of running
+  bool only_checks = false;   ///< if true, the call converts its arguments and raises StopIteration instead of running
 };
 
 Fields to_python(const RunReport& report);

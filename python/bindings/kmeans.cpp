@@ -59,9 +59,8 @@ Fields fit(const Input& points, const Output& labels, const std::optional<Input>
                                  .weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
     return fitted(Job(request).run([&](const Execution& execution) {
-      return on_paying_gpus<T>(request, view, memory, options, execution, [&](const Execution& here) {
-        return kmeans(view, options, memory, here);
-      });
+      return on_paying_gpus<T>(request, view, memory, options, execution,
+                               [&](const Execution& here) { return kmeans(view, options, memory, here); });
     }));
   });
 }

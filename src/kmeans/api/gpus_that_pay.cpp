@@ -39,8 +39,7 @@ double iteration_seconds(const Shape& shape, const execution::GpuRates& rates, i
   const auto k = static_cast<double>(shape.clusters);
   const double word_bytes = 8 * k * (2 * d + 1);
   const double speed = std::reduce(rates.speeds.begin(), rates.speeds.begin() + count);
-  const double seconds =
-      h200.fixed + h200.word_byte * word_bytes + (h200.row * n + h200.product * n * d * k) / speed;
+  const double seconds = h200.fixed + h200.word_byte * word_bytes + (h200.row * n + h200.product * n * d * k) / speed;
   if (count == 1) return seconds;
   const double sent = 2.0 * (count - 1) / count * word_bytes;
   return seconds + h200.exchange + sent / execution::bytes_per_second(rates.link);
