@@ -23,8 +23,8 @@ struct Axis {
   std::function<void(const std::string& label, const std::string& text)> parse;
   std::vector<std::string> choices = {};  ///< completions for the shell
   bool file = false;                      ///< true if the value may also be a file name
-  /// Returns "" if the setting has an effect. Otherwise returns the reason why the other axes make it ineffective. May
-  /// be null.
+  /// Returns "" if the setting has an effect. Otherwise returns the reason why the other axes make it ineffective. If
+  /// the function is null, the setting always has an effect.
   std::function<std::string()> no_effect_reason = {};
 };
 

@@ -24,8 +24,8 @@ struct Published {
   std::optional<int> threads;  ///< empty: the best number of threads
   std::optional<double> lowest_speedup;
   std::optional<double> highest_speedup;
-  /// In the JSON of a row, the key of the rate whose speed-up is published. If empty, the speed-up of the whole job is
-  /// published.
+  /// The key, in the JSON of a row, of the rate to which the published speed-up refers. If the key is empty, the
+  /// speed-up refers to the whole job.
   std::string figure;
   std::optional<double> seconds;
   std::optional<double> highest_seconds;

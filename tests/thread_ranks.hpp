@@ -18,7 +18,7 @@ class ThreadRanks {
   explicit ThreadRanks(int size) : group_(size) {}
 
   int size() const { return group_.size(); }
-  int calls() const { return group_.operations(); }  ///< number of calls that the ranks have made together
+  int calls() const { return group_.operations(); }  ///< number of completed collective operations
 
   /// Calls job(communicator) on one thread per rank. Returns the exception that each thread threw, or null.
   std::vector<std::exception_ptr> run(const std::function<void(Communicator&)>& job) {

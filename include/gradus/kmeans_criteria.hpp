@@ -15,8 +15,8 @@
 namespace gradus {
 
 /// The three criteria of a labeling, as scikit-learn defines them. Every point counts once, whatever its weight in the
-/// fit. With KMeansMetric::cosine the criteria rate the rows of unit length, and the silhouette uses the distance 1 -
-/// cosine similarity.
+/// fit. With KMeansMetric::cosine, all rows are first scaled to unit length. The criteria rate the scaled rows, and the
+/// silhouette uses the distance 1 - cosine similarity.
 struct KMeansCriteria {
   /// Mean of (b - a) / max(a, b) over the points, in [-1, 1]; greater is better. For each point, a is the mean distance
   /// to the other points of its cluster. For each other cluster, there is a mean distance to its points; b is the

@@ -105,9 +105,9 @@ def refuse_rounding(
     array: Host, what: str, wanted: Type, same_type_as: str = "points", *,
     place: Callable[[tuple[int, ...]], str] = place, cast: str | None = None,
 ) -> None:  # fmt: skip
-    """Raises InputError if the type `wanted` does not represent all elements exactly. The message names the argument
-    `same_type_as`, which determines this type.
+    """Raises InputError if the type `wanted` does not represent all elements exactly.
 
+    `same_type_as` is the name of the argument that determines the type `wanted`. The message mentions this name.
     `place` converts an index to words for the message. `cast` is the advice on how to convert the elements with
     rounding.
     """

@@ -56,7 +56,8 @@ class RowsForGpu {
   std::shared_ptr<void> copy_;
 };
 
-/// Elements for a job on a GPU, like RowsForGpu.
+/// The elements of a view, for a job on a GPU. If the elements are on another GPU, holds a copy of them; otherwise
+/// refers to the given elements.
 template <class T>
 class ElementsForGpu {
  public:

@@ -90,7 +90,7 @@ Rows sample(const Kind& kind, std::size_t rows, std::size_t columns) {
   return result;
 }
 
-/// Returns a safetensors file with this header, padded to a multiple of `alignment` bytes.
+/// Returns a safetensors file with this header and data. Pads the header to a multiple of `alignment` bytes.
 std::string with_header(std::string header, const std::string& data, std::size_t alignment = 8) {
   while (header.size() % alignment != 0) header += ' ';
   return little(static_cast<std::uint64_t>(header.size())) + header + data;

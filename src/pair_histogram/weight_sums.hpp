@@ -108,8 +108,8 @@ class WeightSums {
     bool carry = false;
     const auto add_word = [&](int word, std::uint64_t part) {
       const std::uint64_t value = part + (carry ? 1 : 0);
-      // If `value` is 0, either there is nothing to add, or the carry has turned a part of all ones into 0. In the
-      // second case the carry remains.
+      // `value` is 0 in two cases. If `part` is 0 and there is no carry, there is nothing to add. If every bit of
+      // `part` is 1 and there is a carry, the carry passes to the next word.
       if (value == 0) return false;
       carry = add(word, value) + value < value;
       return true;

@@ -38,7 +38,8 @@ class basic_array_lock {
   bool try_lock() noexcept {
     // relaxed: the exchange below fails if another thread has drawn this number in the meantime.
     std::uint64_t own = next_.load(std::memory_order_relaxed);
-    // acquire: as in lock(). This number was called; if no thread has drawn it, the lock is free.
+    // acquire: as in lock(). If the slot contains this number, the number was called. The lock is then free, unless
+    // another thread has drawn the number.
     if (slot(own).load(std::memory_order_acquire) != own) return false;
     // relaxed: the exchange publishes only the number.
     if (!next_.compare_exchange_strong(own, own + 1, std::memory_order_relaxed)) return false;

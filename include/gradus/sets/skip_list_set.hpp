@@ -39,9 +39,10 @@ namespace gradus {
 /// Iteration takes no locks. In ascending order, it returns every key that is in the set all the time, no key twice,
 /// and perhaps keys that are inserted or erased concurrently.
 ///
-/// Memory orders: level 0 as in lock_free_list_set. On the levels above, links and marks are seq_cst for another
-/// reason: the linking thread writes the link and then reads the mark, while the erasing thread writes the mark and
-/// then reads the link. At least one of the two threads must see the other's write and unlink the node.
+/// Memory orders: level 0 as in lock_free_list_set. On the levels above, links and marks are seq_cst so that no node
+/// stays linked after its removal. The linking thread writes the link and then reads the mark, while the erasing thread
+/// writes the mark and then reads the link. At least one of the two threads must see the other's write and unlink the
+/// node.
 ///
 /// Sources: W. Pugh, "Skip lists" (1990); K. Fraser, "Practical lock freedom" (2004); M. Herlihy and N. Shavit, "The
 /// Art of Multiprocessor Programming", 14.4.

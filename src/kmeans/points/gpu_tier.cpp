@@ -41,8 +41,9 @@ struct Sizes {
     const std::uint64_t of_sample = 64 * wide(shape.clusters) +
                                     wide(sample) * (row_bytes + wide(shape.element_bytes) + 16) +
                                     cover_bytes(sample, shape.dimensions, true);
-    // With several ranks, the GPU holds copies of up to 4096 rows of other ranks.
-    const std::uint64_t others = job.on_ranks ? 4096 * (2 * row_bytes + copy_bytes) : 0;
+    // With several ranks, the GPU holds copies of chosen rows of other ranks.
+    const std::int64_t chosen = job.on_ranks ? std::max<std::int64_t>(4096, sample) : 0;
+    const std::uint64_t others = wide(chosen) * (2 * row_bytes + copy_bytes + 16);
     cover = weights + of_sample + others + cover_bytes(n, shape.dimensions, false);
     cover_with_copy = weights + of_sample + others + cover_bytes(n, shape.dimensions, true);
   }

@@ -2,8 +2,9 @@
 //
 // What changes from `cuda_transpose`: every thread reads k d centroid elements. In `cuda_transpose`, these reads go
 // through the caches, which also serve the points. Here, the threads of a block first copy all centroids to shared
-// memory, a small memory on the multiprocessor that the program manages itself. After a barrier, every read of a
-// centroid is a shared-memory broadcast to all 32 threads of a warp, and the caches serve only the points.
+// memory, a small memory on the multiprocessor. Unlike a cache, this memory is managed by the program. After a barrier,
+// every read of a centroid is a shared-memory broadcast to all 32 threads of a warp, and the caches serve only the
+// points.
 //
 // Bytes per iteration: as before, plus k d elements per block from the second-level cache. Larger blocks copy less
 // often; smaller blocks fill a multiprocessor better.

@@ -90,8 +90,8 @@ class PrivateSumPages {
     const int parts = static_cast<int>(pages_.size());
     const auto bytes = static_cast<std::size_t>(k_ * (d_ + 2)) * sizeof(double);
     std::vector<PrivateSums> copies(pages_.size());
-    // This loop has the same schedule and shares as assign_and_reduce(), so that each thread allocates the copies of
-    // the pieces that it owns.
+    // The threads have the same shares of the pieces here as in assign_and_reduce(), and both loops use a static
+    // schedule. Each thread therefore allocates the copies for the pieces in its share.
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int thread = 0; thread < threads_; ++thread) {
       const cpu::Range own = cpu::share(parts, thread, threads_);

@@ -378,8 +378,8 @@ TEST_P(Frame, predict_labels_a_tie_of_cosines_as_the_fit_did) {
   EXPECT_TRUE(std::abs(prediction.inertia - fit.inertia) <= 1e-15);
 }
 
-// The inertia of a prediction must take the weights into account. If the variant's inertia is exact, the prediction and
-// the fit must have the same bits.
+// The inertia of a prediction must take the weights into account. If the variant's inertia is exact, the inertia of the
+// prediction must have the same bits as the inertia of the fit.
 TEST_P(Frame, weights_count_in_the_inertia_of_a_prediction) {
   const Matrix<double> points = whole_numbers<double>(700, columns(5), 7);
   std::vector<double> weights;

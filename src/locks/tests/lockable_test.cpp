@@ -347,7 +347,8 @@ TYPED_TEST(Lockable, WorksBeforeMain) {
   EXPECT_TRUE(another_thread_can_take(static_lock<TypeParam>));
 }
 
-// The destructor runs after the tests. If the lock did not work there, the program would exit with an error or hang.
+// The destructor runs after the tests. If the lock did not work in the destructor, the program would exit with an error
+// or hang.
 template <class Lock>
 struct AtExit {
   ~AtExit() {

@@ -150,7 +150,7 @@ struct FloatBrick {
 
 template <class T>
 struct FilterJob {
-  PairJob<T> pairs;      ///< the pairs as the canonical rule needs them
+  PairJob<T> pairs;      ///< the pairs, with the data that the canonical rule needs
   GroupedPoints first;   ///< coordinates are in units of cells
   GroupedPoints second;  ///< has boxes if `first` has them
   float reach = 0;       ///< distance beyond which two groups have no pair in a bin

@@ -3,9 +3,9 @@
 //
 // Dense graphs: no sum is below D(i, j). The lowest v is therefore in the first block of vertices after which the
 // minimum of the sums equals D(i, j). The sums are a min-plus product like the rest of a round, and are computed at the
-// rate of cuda_dpx. After each block, a thread increments a counter for every element whose minimum still differs. At
-// the end, the counter is the number of blocks before the block of v (`find_blocks`). A second kernel searches this
-// block for v (`resolve_blocks`).
+// rate of cuda_dpx. Each element has a counter. After each block, the counter is incremented if the element's minimum
+// still differs from D(i, j). At the end, the counter is the number of blocks before the block of v (`find_blocks`). A
+// second kernel searches this block for v (`resolve_blocks`).
 //
 // Sparse graphs: each vertex has a list of its incoming edges in ascending order of tails. A warp processes the list of
 // one vertex for 128 sources, whose distances are contiguous.

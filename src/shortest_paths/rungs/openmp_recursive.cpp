@@ -2,10 +2,10 @@
 //
 // What changes from `sequential_recursive`: a block makes eight calls in a published order. The second and third calls
 // are independent, and so are the sixth and seventh. Each of these pairs becomes two tasks. The other four calls wait
-// for their predecessors, so the longest chain of a block is six calls of half its side. Of the 8^d blocks at depth d =
-// log2(N / tile), 6^d form a chain. So on average at most (8/6)^d cores have work, however many cores there are. For N
-// = 4096 and tiles of 64, this limit is 5.6 cores. The order was designed for the cache of one core; this rung shows
-// how it limits parallelism.
+// for their predecessors. The longest chain of calls in a block therefore has six calls, and each of them relaxes a
+// block with half the side. Of the 8^d blocks at depth d = log2(N / tile), 6^d form a chain. So on average at most
+// (8/6)^d cores have work, even if there are more cores. For N = 4096 and tiles of 64, this limit is 5.6 cores. The
+// order was designed for the cache of one core; this rung shows how the order limits parallelism.
 //
 // Work: N^3 relaxations; two pairs of tasks for each block that is larger than a tile. Memory: none except tasks.
 //

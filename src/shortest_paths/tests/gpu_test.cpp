@@ -398,7 +398,8 @@ TEST_F(shortest_paths_gpu, work_in_the_stream_comes_first) {
   EXPECT_TRUE(tests::same_bits(result.predecessors, truth.predecessors));
 }
 
-/// However the data reaches the GPU, the call must report the same error as on the CPU.
+/// Expects an error of class E whose message contains `part`. The message must be the same on the CPU, for weights on
+/// the GPU, and for weights that a GPU variant copies from host memory.
 template <class E, class T>
 void expect_the_processors_error(const Matrix<T>& weights, const std::string& part) {
   const std::string message = error_of<E>([&] { shortest_paths(weights.view(), {}, by("openmp_tiled")); });
