@@ -187,7 +187,7 @@ GpuPoints<T>::GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows
                             rows.size_bytes());
   owned_ = cuda::DeviceBuffer<T>(count * columns + quad);
   cuda::check(cudaMemsetAsync(owned_.data() + count * columns, 0, 16, stream), "cudaMemsetAsync");
-  if (all.ranks().is_alone()) gather(all, rows, owned_.data());
+  if (all.ranks().size() == 1) gather(all, rows, owned_.data());
   else gather_of_ranks(device_rows(all), all.rank_rows(), rows, columns, owned_.data(), *job_);
   points_ = {owned_.data(), count, columns, job_->place()};
   owned_weights_ = contiguous_copy(MatrixView<const T>(weights.data(), weights.size(), 1), *job_);

@@ -472,7 +472,8 @@ void CudaCover<T>::upload(std::span<const std::int64_t> rows) {
 template <class T>
 bool CudaCover<T>::keeps_on_gpu(std::int64_t count) const {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
-  return count > most_candidates && count * other_stride() * static_cast<std::int64_t>(sizeof(T)) <= most_bytes;
+  return ranks().size() > 1 && count > most_candidates &&
+         count * other_stride() * static_cast<std::int64_t>(sizeof(T)) <= most_bytes;
 }
 
 template <class T>
