@@ -1,5 +1,7 @@
 #include "kmeans/points/gpu_source.hpp"
 
+#include <unistd.h>
+
 #include "core/text.hpp"
 #include "execution/request.hpp"
 #include "kmeans/assign/distance.hpp"
@@ -18,10 +20,17 @@ bool is_free(std::uint64_t bytes) {
   return bytes <= free;
 }
 
-/// Returns a copy of the rows without gaps between them, made by several threads.
+/// Copies the rows, without gaps between them, to pages of `memory` that hold nothing else. Several threads copy.
+/// Returns the copy.
 template <class T>
-Matrix<T> packed_rows(MatrixView<const T> rows, int threads, const std::stop_token& stop) {
-  Matrix<T> copy(rows.rows(), rows.columns());
+MatrixView<const T> rows_in_own_pages(MatrixView<const T> rows, Matrix<T>& memory, int threads,
+                                      const std::stop_token& stop) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t row_bytes = static_cast<std::size_t>(rows.columns()) * sizeof(T);
+  memory = Matrix<T>(rows.rows() + static_cast<std::int64_t>(2 * page / row_bytes + 1), rows.columns());
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  const MatrixView<T> copy(memory.data() + (address + page - 1) / page * page / sizeof(T) - address / sizeof(T),
+                           rows.rows(), rows.columns());
   const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns(), threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
@@ -30,7 +39,7 @@ Matrix<T> packed_rows(MatrixView<const T> rows, int threads, const std::stop_tok
       std::copy_n(rows.row(row), rows.columns(), copy.row(row));
   }
   core::honour_stop(stop, "stopped while copying the points to pinned memory");
-  return copy;
+  return {copy.data(), copy.rows(), copy.columns()};
 }
 
 }  // namespace
@@ -67,13 +76,19 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
 template <class T>
 void GpuPoints<T>::pin(MatrixView<const T> rows, const Execution* execution) {
   const auto bytes = static_cast<std::size_t>(rows.rows() * rows.columns()) * sizeof(T);
+  // The pages of a smaller array may also hold other memory of the program. Copies of that memory would fail while its
+  // pages are pinned in part.
+  constexpr std::size_t least_pinned_in_place = std::size_t{64} << 20;
+  const bool is_in_place = rows.contiguous() && bytes >= least_pinned_in_place;
   host_rows_ = rows;
-  pinned_ = rows.contiguous() ? cuda::RegisteredMemory(rows.data(), bytes) : cuda::RegisteredMemory();
-  if (pinned_.empty() && execution != nullptr) {  // rows with gaps, or memory that the driver does not pin
-    execution::check_memory(bytes, *execution, "the driver cannot pin the points, so a copy is needed");
-    host_copy_ = packed_rows(rows, this->threads(), this->stop());
-    host_rows_ = std::as_const(host_copy_).view();
-    pinned_ = cuda::RegisteredMemory(host_copy_.data(), bytes);
+  pinned_ = is_in_place ? cuda::RegisteredMemory(rows.data(), bytes) : cuda::RegisteredMemory();
+  if (pinned_.empty() && (execution != nullptr || !is_in_place)) {
+    if (execution != nullptr)
+      execution::check_memory(bytes, *execution, "the driver cannot pin the points in place, so a copy is needed");
+    Matrix<T> pages;
+    host_rows_ = rows_in_own_pages(rows, pages, this->threads(), this->stop());
+    host_copy_ = std::move(pages);
+    pinned_ = cuda::RegisteredMemory(host_rows_.data(), bytes);
   }
   if (pinned_.empty())
     throw OutOfMemoryError("the points do not fit the GPU, and its driver cannot pin " + core::size_text(bytes) +
