@@ -1,4 +1,4 @@
-// A model of the time of a fit on several GPUs, which tells how many GPUs pay.
+// A model of the time of a fit on several GPUs. It shows how many GPUs pay.
 #pragma once
 
 #include <cstdint>
