@@ -167,6 +167,8 @@ class NcclTransport final : public core::Transport {
       const cuda::CurrentDevice device(gpu_);
       limit_ = seconds;
       settle(nccl_.finalize(connection_), "ncclCommFinalize");
+      // NCCL's threads would crash if they still ran while the process exits.
+      if (nccl_.destroy != nullptr) nccl_.destroy(std::exchange(connection_, nullptr));
     } catch (const std::exception&) {
       // The job is complete, and the process ends.
     }

@@ -19,6 +19,7 @@ Nccl::Nccl() {
   find(all_gather, "ncclAllGather");
   find(broadcast, "ncclBroadcast");
   find(finalize, "ncclCommFinalize");
+  find(destroy, "ncclCommDestroy");
   find(abort, "ncclCommAbort");
   find(get_error_string, "ncclGetErrorString");
   find(get_last_error, "ncclGetLastError");

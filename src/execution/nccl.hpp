@@ -41,6 +41,7 @@ struct Nccl {
   int (*all_gather)(const void*, void*, std::size_t, int, Connection*, cudaStream_t) = nullptr;
   int (*broadcast)(const void*, void*, std::size_t, int, int, Connection*, cudaStream_t) = nullptr;
   int (*finalize)(Connection*) = nullptr;  ///< null before NCCL 2.14
+  int (*destroy)(Connection*) = nullptr;
   int (*abort)(Connection*) = nullptr;
   const char* (*get_error_string)(int) = nullptr;
   const char* (*get_last_error)(Connection*) = nullptr;  ///< null before NCCL 2.13

@@ -187,7 +187,7 @@ TYPED_TEST(KMeansTiers, fit_with_the_bits_of_the_processor) {
 TYPED_TEST(KMeansTiers, fit_with_every_option) {
   using T = TypeParam;
   for (const tests::Change& change : tests::changes_of_options) {
-    tests::Job<T> job = make_job<T>(8009, 24, 130, Data::plain, KMeansInit::given, true);
+    tests::Job<T> job = make_job<T>(8009, 24, 80, Data::plain, KMeansInit::given, true);
     job.given(0, 0) = 1;  // with the cosine metric, a row of zeros would have no direction
     change.make(job.options);
     check(job, change.name);
