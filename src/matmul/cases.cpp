@@ -184,9 +184,6 @@ void add_values(const Add& add) {
                           return place.operand == 'C' && place.column == 33 ? nan : element;
                         });
   });
-}
-
-void add_magnitudes(const Add& add) {
   add("denormal", [](auto seed) {
     return with_special(product(18, 35, 290, seed), [](const Place& place, double element, const Limits& limits) {
       return place.operand == 'A' ? std::ldexp(element, 8) * limits.least : element;
@@ -250,7 +247,6 @@ std::vector<Case> make_cases() {
   add_layouts(add);
   add_scalars(add);
   add_values(add);
-  add_magnitudes(add);
   return list;
 }
 

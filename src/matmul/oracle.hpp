@@ -2,19 +2,13 @@
 // timed as a baseline.
 #pragma once
 
-#include <cfloat>
 #include <vector>
 
 #include "matmul/problem.hpp"
 
 namespace gradus::matmul_detail {
 
-// On 64-bit Arm, long double has 128 bits, and __float128 does not exist.
-#if LDBL_MANT_DIG == 113
-using Float128 = long double;
-#else
 __extension__ using Float128 = __float128;
-#endif
 
 /// A type in which the product of two numbers of type T is exact and sums are nearly exact.
 template <class T>
