@@ -162,6 +162,10 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
+# nvcc applies -O3 to host code alone. The host code of these files starts kernels, so it is compiled for size.
+if(CMAKE_CUDA_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
+  set(CMAKE_CUDA_FLAGS_RELEASE "-Xcompiler=-Os -DNDEBUG")
+endif()
 # The compiler must not fuse operations, just as for CPU code. Fused operations are explicit in the source.
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;--extended-lambda>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fno-math-errno,-fopenmp,-fvisibility=hidden>")
