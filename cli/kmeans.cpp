@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -231,7 +232,7 @@ Execution without_ranks(const Execution& execution) {
 Execution alone(const Execution& execution) { return execution::on_first_gpu(without_ranks(execution)); }
 
 /// If the fit was fast, fits again with more restarts. Returns a hint to use more restarts if the new fit is better,
-/// otherwise "".
+/// otherwise "", also if the new fit fails: the result of the job is complete.
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
@@ -244,7 +245,12 @@ std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> poi
   KMeansOptions options = arguments.options;
   options.restarts = restarts;
   options.checkpoint = {};
-  const double best = kmeans(points, options, memory, execution).inertia;
+  double best = inertia;
+  try {
+    best = kmeans(points, options, memory, execution).inertia;
+  } catch (const Error&) {
+    return "";
+  }
   if (!(best < inertia * (1 - difference))) return "";
   return fmt::format("other seeds lead elsewhere: --restarts {} keeps the best of {}, of inertia {}, {:.2g} % less",
                      restarts, restarts, brief(best), 100 * (1 - best / inertia));
@@ -320,10 +326,13 @@ class MappedFit {
                                 static_cast<double>(files_.mapped_bytes()) / seconds / 1e9));
   }
 
-  /// Throws InputError on all ranks if the file has changed since it was mapped. Collective.
-  void require_unchanged() const {
+  /// Throws InputError on all ranks if the file, or a mapped file with an element of `others`, has changed since it was
+  /// mapped. Collective.
+  void require_unchanged(std::initializer_list<const void*> others) const {
     session_.ranks().agree([&] {
       if (files_.mapped != nullptr) files_.mapped->require_unchanged();
+      for (const void* const element : others)
+        if (const files::MappedFile* const file = files::mapped_file_at(element)) file->require_unchanged();
     });
   }
 
@@ -493,7 +502,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (phase.name == "standardize") fit_seconds -= phase.seconds;
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
-  mapped.require_unchanged();
+  mapped.require_unchanged({memory.weights.data(), memory.initial_centroids.data()});
   session.end_progress();
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);

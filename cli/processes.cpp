@@ -1,8 +1,11 @@
 #include "cli/processes.hpp"
 
+#include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "gradus/error.hpp"
@@ -21,6 +24,18 @@ bool is_first_of_its_kind(int rank) {
   return rank == 0 || (first == rank && first > 0);
 }
 
+/// Returns the integer in a variable that a launcher has set. Throws UsageError if it is not in [least, most].
+int integer_of(const char* name, int least, int most) {
+  const std::string_view text = std::getenv(name);
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    throw UsageError(std::string(name) + " is '" + std::string(text) + "', but it must be an integer from " +
+                         std::to_string(least) + " to " + std::to_string(most),
+                     {.remedy = "launchers of MPI set this variable; for a process that has no ranks, unset it"});
+  return value;
+}
+
 }  // namespace
 
 Processes started_processes() {
@@ -28,11 +43,10 @@ Processes started_processes() {
   // some of them, too.
   for (const auto& [size, rank] : {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                    std::pair{"PMI_SIZE", "PMI_RANK"}, std::pair{"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}}) {
-    const char* const all = std::getenv(size);
-    const char* const own = std::getenv(rank);
-    if (all == nullptr || own == nullptr) continue;
-    const auto rank_here = static_cast<int>(std::strtol(own, nullptr, 10));
-    return {static_cast<int>(std::strtol(all, nullptr, 10)), rank_here, is_first_of_its_kind(rank_here), {}};
+    if (std::getenv(size) == nullptr || std::getenv(rank) == nullptr) continue;
+    const int count = integer_of(size, 1, std::numeric_limits<int>::max());
+    const int rank_here = integer_of(rank, 0, count - 1);
+    return {count, rank_here, is_first_of_its_kind(rank_here), {}};
   }
   if (const std::optional<core::Launch> launch = core::launch_in_environment())
     return {launch->size, launch->rank, launch->rank == 0, launch};

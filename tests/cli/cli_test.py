@@ -97,6 +97,11 @@ class Usage(ProgramCase):
                 other = gradus(*words, env={size: "3", rank: "2"})
                 self.assertEqual((other.returncode, other.stdout, other.stderr), (4 if words == ["list"] else 0, "", ""))
             self.assertRegex(gradus("--version", env={size: "3", rank: "0"}).stdout, "^gradus ")
+            for wrong, all_ranks, own in ((rank, "1", "1"), (size, "x", "0"), (size, "-2", "0"), (rank, "3", "99999999999"), (rank, "3", "-1")):
+                refused = gradus(*job, env={size: all_ranks, rank: own})
+                self.assertEqual((refused.returncode, refused.stdout), (2, ""), refused.stderr)
+                self.assertIn(f"{wrong} is '", refused.stderr)
+                self.assertFalse(os.path.exists(self.path("result")))
             self.assertEqual(gradus(*job, "--quiet", env={size: "1", rank: "0"}).returncode, 0)
             shutil.rmtree(self.path("result"))
 

@@ -191,12 +191,12 @@ class Limits(MappedCase):
 class Lost(InterruptCase):
     """A file that changes, shrinks or cannot be read in the middle of a fit."""
 
-    def fit_that_meets(self, change, iterations=1000, env=None):
+    def fit_that_meets(self, change, iterations=1000, env=None, options=()):
         """Calls change(points) in the middle of a fit. Returns the status and what the fit said. No file is left."""
         points, out = self.path("points.npy"), self.path("out")
         self.succeed("generate", "uniform", "-n", 400000, "-d", 32, "-o", points)
         job = subprocess.Popen([GRADUS, "kmeans", points, "-k", "40", "--tolerance", "0", "--max-iterations", str(iterations), "--init", "random",
-                                "--threads", "2", "--device", "cpu", "--memory-limit", "20M", "-o", out],
+                                "--threads", "2", "--device", "cpu", "--memory-limit", "20M", "-o", out, *options],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ, **(env or {})))
         self.addCleanup(job.kill)
         self.wait_until_busy(job, 0.5)
@@ -221,6 +221,18 @@ class Lost(InterruptCase):
         status, said = self.fit_that_meets(change, iterations=20)
         self.assertEqual(status, 3, said)
         self.assertIn("points.npy': the file has changed while it was read", said)
+
+    def test_changed_weights(self):
+        weights = self.path("weights.npy")
+        self.succeed("generate", "uniform", "-n", 400000, "-d", 1, "--low", 1, "-o", weights)
+
+        def change(points):
+            with open(weights, "r+b") as file:
+                file.seek(-4, os.SEEK_END)
+                file.write(struct.pack("<f", 9.5))
+        status, said = self.fit_that_meets(change, iterations=20, options=["--weights", weights])
+        self.assertEqual(status, 3, said)
+        self.assertIn("weights.npy': the file has changed while it was read", said)
 
     def test_disk_error(self):
         """A library makes the program believe that the file still has its length."""
