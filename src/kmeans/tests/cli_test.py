@@ -1411,7 +1411,7 @@ class WhichK(Case):
                  for seed in range(5)]
         self.assertTrue(any(hint in stderr for stderr in seeds), seeds)
         self.assertEqual(self.succeed("kmeans", self.blobs(), "-k", 4, "--init", "random", "--quiet").stderr, "")
-        # Of 25 rows, too few often differ, and then one of the restarts fails. This must not fail the complete job.
+        # Too few of 25 rows often differ, and then one of the restarts fails. This must not fail the complete job.
         same = self.file("same.csv", "0,0\n" * 900 + "".join(f"{row},1\n" for row in range(100)))
         statuses = []
         for seed in range(8):
