@@ -137,7 +137,8 @@ def main():
     scripts = {
         "libc": f"GROUP ( {folder}/libc.so.6 {archive} {found(arguments.compiler, 'libc_nonshared.a')} AS_NEEDED ( {others} {found(arguments.compiler, loader)} ) )",
         "libm": f"INPUT ( {folder}/libm.so.6 )",
-        "libgcc_s": f"INPUT ( {folder}/libgcc_s.so.1 )",
+        # On 64-bit Arm, libgcc.a has the atomic functions that compiled code calls.
+        "libgcc_s": f"GROUP ( {folder}/libgcc_s.so.1 -lgcc )",
         "libstdc++": f"GROUP ( {folder}/libstdc++.so.6 {Path(arguments.pic).resolve()} )",
     }
     for name in ("pthread", "dl", "rt"):

@@ -218,7 +218,7 @@ class Lost(InterruptCase):
             with open(points, "r+b") as file:
                 file.seek(-4, os.SEEK_END)
                 file.write(struct.pack("<f", 0.5))
-        status, said = self.fit_that_meets(change, iterations=20)
+        status, said = self.fit_that_meets(change, iterations=200)
         self.assertEqual(status, 3, said)
         self.assertIn("points.npy': the file has changed while it was read", said)
 
@@ -230,7 +230,7 @@ class Lost(InterruptCase):
             with open(weights, "r+b") as file:
                 file.seek(-4, os.SEEK_END)
                 file.write(struct.pack("<f", 9.5))
-        status, said = self.fit_that_meets(change, iterations=20, options=["--weights", weights])
+        status, said = self.fit_that_meets(change, iterations=200, options=["--weights", weights])
         self.assertEqual(status, 3, said)
         self.assertIn("weights.npy': the file has changed while it was read", said)
 
