@@ -36,14 +36,14 @@ python3 -m pip --disable-pip-version-check install --quiet --target "$work/site"
 cat >"$work/trial.py" <<'PYTHON'
 import subprocess, sys
 import gradus, numpy as np
-points = np.random.default_rng(0).normal(size=(150, 4)) + np.repeat(np.eye(4)[:3] * 10, 50, axis=0)
+points = np.random.default_rng(0).normal(size=(150, 3)) + np.repeat(np.eye(3) * 10, 50, axis=0)
 fit = gradus.kmeans(points, 3, seed=1)
 assert sorted(fit.counts) == [50, 50, 50] and (gradus.kmeans_predict(fit, points) == fit.labels).all()
 for row in gradus.variants("kmeans"):
     if row.supported and row.contract == "same bits":
         other = gradus.kmeans(points, 3, seed=1, variant=row.name)
         assert other.centroids.tobytes() == fit.centroids.tobytes(), row.name
-assert (gradus.matmul(np.eye(4), points.T) == points.T).all()
+assert (gradus.matmul(np.eye(3), points.T) == points.T).all()
 assert gradus.pair_histogram(points, bin_width=1.0, bins=30).counts.sum() > 0
 assert gradus.shortest_paths([[0.0, 1.0], [2.0, 0.0]]).distances[1][0] == 2
 assert gradus.life(np.array([[0, 1, 0]] * 3), 2).cells.sum() == 3
