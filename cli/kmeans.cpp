@@ -232,7 +232,7 @@ Execution without_ranks(const Execution& execution) {
 Execution alone(const Execution& execution) { return execution::on_first_gpu(without_ranks(execution)); }
 
 /// If the fit was fast, fits again with more restarts. Returns a hint to use more restarts if the new fit is better,
-/// otherwise "", also if the new fit fails: the result of the job is complete.
+/// otherwise "". Ignores a failure of the new fit, because the result of the job is already complete.
 template <class T>
 std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {

@@ -81,7 +81,8 @@ __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which,
   out[index] = value_at(rows, which[index / rows.columns], static_cast<int>(index % rows.columns));
 }
 
-/// Copies rows to the places `places`, which are `stride` elements long. Launch shape: one thread per element.
+/// Copies the rows with the numbers `which`. Row which[i] goes to the place places[i]; places begin `stride` elements
+/// apart. Launch shape: one thread per element.
 template <class T>
 __global__ void scatter_rows(const DeviceRows<T> rows, const std::int64_t* which, const std::int64_t* places,
                              std::int64_t count, std::int64_t stride, T* out) {
@@ -140,7 +141,7 @@ void gather_of_ranks(const DeviceRows<T>& own, const core::RankRows& rank_rows, 
                      std::int64_t stride, T* to, cuda::Job& job) {
   using Words = execution::RankSums::Word;
   constexpr std::int64_t portion_bytes = std::int64_t{1} << 26;
-  // A portion of 16 rows or a multiple begins at a multiple of 16 bytes.
+  // Each portion has a multiple of 16 rows, so the next one begins at a multiple of 16 bytes.
   const std::int64_t row_bytes = stride * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t most = std::max<std::int64_t>(1, portion_bytes / row_bytes / 16) * 16;
   const cuda::Stream& stream = job.stream();
