@@ -1,11 +1,9 @@
 #include "cli/processes.hpp"
 
-#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "gradus/error.hpp"
@@ -24,17 +22,7 @@ bool is_first_of_its_kind(int rank) {
   return rank == 0 || (first == rank && first > 0);
 }
 
-/// Returns the integer in a variable that a launcher has set. Throws UsageError if it is not in [least, most].
-int integer_of(const char* name, int least, int most) {
-  const std::string_view text = std::getenv(name);
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    throw UsageError(std::string(name) + " is '" + std::string(text) + "', but it must be an integer from " +
-                         std::to_string(least) + " to " + std::to_string(most),
-                     {.remedy = "launchers of MPI set this variable; for a process that has no ranks, unset it"});
-  return value;
-}
+constexpr const char* remedy = "launchers of MPI set this variable; for a process that has no ranks, unset it";
 
 }  // namespace
 
@@ -43,9 +31,11 @@ Processes started_processes() {
   // some of them, too.
   for (const auto& [size, rank] : {std::pair{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                    std::pair{"PMI_SIZE", "PMI_RANK"}, std::pair{"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}}) {
-    if (std::getenv(size) == nullptr || std::getenv(rank) == nullptr) continue;
-    const int count = integer_of(size, 1, std::numeric_limits<int>::max());
-    const int rank_here = integer_of(rank, 0, count - 1);
+    const char* const all = std::getenv(size);
+    const char* const own = std::getenv(rank);
+    if (all == nullptr || own == nullptr) continue;
+    const int count = core::integer_in(size, all, 1, std::numeric_limits<int>::max(), remedy);
+    const int rank_here = core::integer_in(rank, own, 0, count - 1, remedy);
     return {count, rank_here, is_first_of_its_kind(rank_here), {}};
   }
   if (const std::optional<core::Launch> launch = core::launch_in_environment())

@@ -26,4 +26,8 @@ using Variable = std::function<const char*(const char* name)>;
 std::optional<Launch> launch_in(const Variable& variable);
 std::optional<Launch> launch_in_environment();
 
+/// Returns the integer in `text`, the value of the environment variable `name`. Throws UsageError with the given remedy
+/// if the value is not an integer from `least` to `most`.
+int integer_in(const char* name, const char* text, int least, int most, const char* what_to_do);
+
 }  // namespace gradus::core
