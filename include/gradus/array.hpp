@@ -151,6 +151,7 @@ class VectorView {
   template <detail::Lasting Range>
     requires(std::is_same_v<T, detail::ElementIn<Range>> || std::is_same_v<T, const detail::ElementIn<Range>>)
   // The constraint excludes views: for views, the copy and move constructors are used.
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   constexpr VectorView(Range&& elements)
       : VectorView(std::ranges::data(elements), static_cast<std::int64_t>(std::ranges::size(elements))) {}
 
@@ -189,6 +190,7 @@ class MatrixView {
       { view_of(std::forward<Source>(source)) } -> std::convertible_to<MatrixView>;
     })
   // The constraint excludes views: for views, the copy and move constructors are used.
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   constexpr MatrixView(Source&& source) : MatrixView(view_of(std::forward<Source>(source))) {}
 
   constexpr T* data() const { return data_; }
