@@ -7,6 +7,9 @@ namespace gradus::matmul_detail {
 
 core::Rows<Variant> variants();
 
+/// The production variant on the CPU.
+GRADUS_DECLARE_RUNG(simd_packed)
+
 /// The table of variants.
 extern const core::Ladder ladder;
 

@@ -37,6 +37,18 @@ const room::Variant& choose(const room::Call<T, A, B>& call, const room::Shape& 
   return variant;
 }
 
+/// Returns true if choose() selects simd_packed on every machine, and if estimate() returns less than 16 MiB, which
+/// every machine has. The steps describe, choose and estimate take as long as such a product, so it skips them.
+template <class T, class A, class B>
+bool is_small(const room::Call<T, A, B>& call) {
+  const Execution& asked = call.execution;
+  const MatmulAccuracy accuracy = call.options.accuracy;
+  return asked.device != Device::gpu && (asked.variant.empty() || asked.variant == room::simd_packed_rung.name) &&
+         asked.block_size == 0 && asked.memory_limit == 0 && asked.variant_options.empty() &&
+         (accuracy == MatmulAccuracy::automatic || accuracy == MatmulAccuracy::strict) && !call.options.measure_error &&
+         room::is_worth_one_thread(call.problem().shape());
+}
+
 /// Returns the bytes of host memory that the call needs.
 template <class T, class A, class B>
 std::uint64_t estimate(const room::Call<T, A, B>& call, const room::Shape& shape, const room::Variant& variant,
@@ -63,22 +75,16 @@ void scale(const room::Problem<T>& problem) {
 
 template <class T>
 void multiply(const room::Variant& variant, const room::Problem<T>& problem, const room::OnGpu& there, int& threads,
-              const Execution& execution, std::vector<Phase>& phases) {
+              Execution& execution, std::vector<Phase>& phases) {
   if (variant.device_input) {
     threads = cpu::start_team(cpu::chosen_threads(std::numeric_limits<double>::infinity(), execution));
     room::run_on_gpu(problem, there, variant, execution, phases);
     return;
   }
   threads = cpu::start_team(room::worth_threads(problem.shape(), variant, execution));
-  Execution with_threads;
-  const Execution* request = &execution;
-  if (threads != execution.threads) {
-    with_threads = execution;
-    with_threads.threads = threads;
-    request = &with_threads;
-  }
+  execution.threads = threads;
   const cpu::PinnedTeam team(threads, execution.pinning);
-  variant.run(problem, *request, phases);
+  variant.run(problem, execution, phases);
 }
 
 template <class T, class A, class B>
@@ -139,13 +145,17 @@ MatmulResult<T> find_product(MatmulView<const A> a, MatmulView<const B> b, const
   execution::check_execution(asked);
   room::check(options, sizeof(T));
   room::Call<T, A, B> call = room::check(a, b, options, memory, asked);
-  const room::Shape shape = describe(call);
-  const room::Variant& variant = choose(call, shape);
-  int threads = execution::threads_of(variant, cpu::thread_count(call.execution));
-  execution::check_memory(estimate(call, shape, variant, threads), call.execution);
+  const room::Variant* variant = &room::simd_packed_rung;
+  int threads = cpu::thread_count(call.execution);
+  if (!is_small(call)) {
+    const room::Shape shape = describe(call);
+    variant = &choose(call, shape);
+    threads = execution::threads_of(*variant, threads);
+    execution::check_memory(estimate(call, shape, *variant, threads), call.execution);
+  }
   timing.phases.reserve(6);
-  MatmulResult<T> result = run(call, variant, threads, timing.phases);
-  execution::deliver(result.report, variant, call.execution, threads, std::move(timing));
+  MatmulResult<T> result = run(call, *variant, threads, timing.phases);
+  execution::deliver(result.report, *variant, call.execution, threads, std::move(timing));
   return result;
 }
 
