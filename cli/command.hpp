@@ -49,8 +49,9 @@ struct Command {
   std::string_view first_line{};     ///< command line in the short help; empty: the short help leaves the command out
   std::string_view first_comment{};  ///< comment next to `first_line`
   std::vector<WrittenFile> files = {};
-  bool on_ranks = false;     ///< true if the command can run under mpirun as several ranks
-  bool is_repeated = false;  ///< true if the command writes a summary from which --repeat can repeat the run
+  bool on_ranks = false;            ///< true if the command can run under mpirun as several ranks
+  bool is_repeated = false;         ///< true if the command writes a summary from which --repeat can repeat the run
+  bool prints_all_options = false;  ///< true if the command prints the options of all commands
 };
 
 /// A kind of input that `gradus generate` makes for a problem.

@@ -32,13 +32,23 @@ std::vector<Command> commands_of_the_program() {
        "gradus report clusters -o clusters.html",
        Common::none, "", setup_report},
       {"info", "show this machine and this build", "gradus info", Common::output, "", setup_info},
-      {"completion", "print completions for bash, zsh or fish",
-       "mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc ~/.config/fish/completions\n"
-       "gradus completion bash > ~/.local/share/bash-completion/completions/gradus\n"
-       "gradus completion zsh > ~/.zfunc/_gradus\n"
-       "gradus completion fish > ~/.config/fish/completions/gradus.fish",
-       Common::none, "", setup_completion},
-      {"manual", "print the manual page", "gradus manual > gradus.1", Common::none, "", setup_manual},
+      {.name = "completion",
+       .summary = "print completions for bash, zsh or fish",
+       .examples = "mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc ~/.config/fish/completions\n"
+                   "gradus completion bash > ~/.local/share/bash-completion/completions/gradus\n"
+                   "gradus completion zsh > ~/.zfunc/_gradus\n"
+                   "gradus completion fish > ~/.config/fish/completions/gradus.fish",
+       .common = Common::none,
+       .problem = "",
+       .setup = setup_completion,
+       .prints_all_options = true},
+      {.name = "manual",
+       .summary = "print the manual page",
+       .examples = "gradus manual > gradus.1",
+       .common = Common::none,
+       .problem = "",
+       .setup = setup_manual,
+       .prints_all_options = true},
   };
 }
 

@@ -391,29 +391,42 @@ void report(const Session& session, const Failure& failure) {
   }
 }
 
+/// Adds the options of a command to its subcommand. Returns the action of the command.
+Action add_options(const Command& command, Session& session) {
+  Options options(*session.root->get_subcommand(std::string(command.name)), session.values, session.uses);
+  Action action = command.setup(options, session);
+  if (command.common == Common::job) add_job_options(options, session, command.problem);
+  if (command.common == Common::place) {
+    options.heading(std::string(job_heading));
+    add_device(options, session);
+    add_gpus(options, session);
+    add_threads(options, session.execution);
+    add_limits(options, session.execution);
+  }
+  if (command.is_repeated) add_repeat_option(options, session);
+  if (command.common != Common::none) add_output_options(options, session);
+  return action;
+}
+
+/// Adds the options of the command that the command line names. Returns the action of the command. Adds options of
+/// other commands only if the command prints them, because adding all options takes milliseconds.
+Action add_options_of_named(const std::vector<std::string>& words, Session& session) {
+  const auto word = std::ranges::find_first_of(words, commands(), {}, {}, &Command::name);
+  if (word == words.end()) return {};
+  const Command& named = *std::ranges::find(commands(), *word, &Command::name);
+  for (const Command& other : commands())
+    if (named.prints_all_options && &other != &named) add_options(other, session);
+  return add_options(named, session);
+}
+
 int run(int argument_count, char** arguments, Session& session) {
   CLI::App& root = *session.root;
   root.formatter(std::make_shared<HelpFormatter>());
   root.set_help_flag("-h,--help", "explain the command and its options");
   root.set_version_flag("-V,--version", fmt::format("gradus {}", version()), "print the version");
   root.allow_extras(false)->require_subcommand(0, 1);
-  Action action;
-  for (const Command& command : commands()) {
-    CLI::App* app = root.add_subcommand(std::string(command.name), std::string(command.summary));
-    Options options(*app, session.values, session.uses);
-    Action chosen = command.setup(options, session);
-    if (command.common == Common::job) add_job_options(options, session, command.problem);
-    if (command.common == Common::place) {
-      options.heading(std::string(job_heading));
-      add_device(options, session);
-      add_gpus(options, session);
-      add_threads(options, session.execution);
-      add_limits(options, session.execution);
-    }
-    if (command.is_repeated) add_repeat_option(options, session);
-    if (command.common != Common::none) add_output_options(options, session);
-    app->final_callback([&action, chosen] { action = chosen; });
-  }
+  for (const Command& command : commands())
+    root.add_subcommand(std::string(command.name), std::string(command.summary));
   const Processes processes = started_processes();
   session.speaks = processes.speaks;
   std::vector<std::string> words(arguments + 1, arguments + argument_count);
@@ -428,6 +441,7 @@ int run(int argument_count, char** arguments, Session& session) {
     words.emplace_back("--help");
   }
   require_command(words.front());
+  const Action action = add_options_of_named(words, session);
   const auto command = std::ranges::find(commands(), words.front(), &Command::name);
   if (processes.size > 1 && command != commands().end() && command->on_ranks) {
     if (processes.launch) session.speaks = true;  // each process may have a separate reason why it cannot join
