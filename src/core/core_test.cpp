@@ -767,6 +767,11 @@ TEST(ExactAccumulator, RoundsOnceToEven) {
   EXPECT_EQ(sum_of({1, half_step, -1e-300}).round<double>(), 1);
   EXPECT_EQ(sum_of({1 + 0x1p-52, half_step}).round<double>(), 1 + 0x1p-51);
   EXPECT_EQ(sum_of({1, 0x1p-24}).round<float>(), 1.0F);
+  for (const double count : {1.0, 4.0}) {
+    EXPECT_EQ(sum_of({1, half_step}).quotient<double>(sum_of({count})), 1 / count);
+    EXPECT_EQ(sum_of({1, half_step, 1e-300}).quotient<double>(sum_of({count})), (1 + 0x1p-52) / count);
+    EXPECT_EQ(sum_of({1, half_step, -1e-300}).quotient<double>(sum_of({count})), 1 / count);
+  }
   // rounded only once, to float; rounding to double first would give another result
   EXPECT_EQ(sum_of({1, 0x1p-24, 0x1p-1074}).round<float>(), 1.0F + 0x1p-23F);
 }
@@ -783,6 +788,29 @@ TEST(ExactAccumulator, QuotientsAgreeWithThoseOfSmallIntegers) {
     ASSERT_EQ(above.quotient<double>(below), numerator / denominator) << numerator << " / " << denominator;
     ASSERT_EQ(above.quotient<float>(below),
               round_quotient<float>(static_cast<Int128>(numerator), static_cast<UInt128>(denominator), 0));
+  }
+}
+
+TEST(ExactAccumulator, QuotientsByCountsAreThoseOfLongerNumbers) {
+  std::mt19937_64 random(13);
+  constexpr double factor = 0x1p40 + 1;  // makes the divisor longer than a digit
+  for (int turn = 0; turn < 2000; ++turn) {
+    const auto count = static_cast<double>(1 + (random() >> (32 + random() % 32)));
+    const int spread = static_cast<int>(1 + random() % 300);
+    ExactAccumulator sum;
+    ExactAccumulator product;
+    for (std::uint64_t term = 0; term <= random() % 5; ++term) {
+      const double value = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())),
+                                      static_cast<int>(random() % static_cast<unsigned>(spread)) - spread / 2);
+      sum.add(value);
+      product.add_product(value, factor);
+    }
+    ExactAccumulator divisor;
+    divisor.add(count);
+    ExactAccumulator longer;
+    longer.add_product(count, factor);
+    ASSERT_EQ(sum.quotient<double>(divisor), product.quotient<double>(longer)) << count;
+    ASSERT_EQ(sum.quotient<float>(divisor), product.quotient<float>(longer)) << count;
   }
 }
 

@@ -41,12 +41,11 @@ Magnitude magnitude_of(ExactAccumulator::Limbs limbs) {
     for (std::int64_t& limb : limbs) limb = -limb;
     settle(limbs);
   }
-  for (const std::int64_t limb : limbs) magnitude.digits.push_back(static_cast<std::uint32_t>(limb));
+  const auto first = std::ranges::find_if(limbs, [](std::int64_t limb) { return limb != 0; });
+  const auto last = std::find_if(limbs.rbegin(), limbs.rend(), [](std::int64_t limb) { return limb != 0; }).base();
+  magnitude.exponent = accumulator_least_exponent + 32 * static_cast<int>(first - limbs.begin());
+  for (auto limb = first; limb < last; ++limb) magnitude.digits.push_back(static_cast<std::uint32_t>(*limb));
   if (const auto upper = static_cast<std::uint32_t>(limbs.back() >> 32)) magnitude.digits.push_back(upper);
-  while (!magnitude.digits.empty() && magnitude.digits.back() == 0) magnitude.digits.pop_back();
-  const auto first = std::find_if(magnitude.digits.begin(), magnitude.digits.end(), [](auto digit) { return digit; });
-  magnitude.exponent = accumulator_least_exponent + 32 * static_cast<int>(first - magnitude.digits.begin());
-  magnitude.digits.erase(magnitude.digits.begin(), first);
   if (magnitude.digits.empty()) magnitude.sign = 0;
   return magnitude;
 }
@@ -76,6 +75,24 @@ void subtract(Digits& from, const Digits& digits) {
     from[index] = static_cast<std::uint32_t>(difference);
     borrow = difference >> 32;
   }
+}
+
+/// Returns |dividend| / divisor, rounded once to T. The divisor has one digit, such as a count, so that each step
+/// yields a digit of the quotient.
+template <class T>
+T short_quotient(const Magnitude& dividend, const Magnitude& divisor) {
+  const std::uint64_t digit = divisor.digits.front();
+  UInt128 quotient = 0;
+  std::uint64_t rest = 0;
+  int place = static_cast<int>(dividend.digits.size());
+  while (quotient >> 64 == 0) {
+    --place;
+    rest = rest << 32 | (place < 0 ? 0 : dividend.digits[static_cast<std::size_t>(place)]);
+    quotient = quotient << 32 | rest / digit;
+    rest %= digit;
+  }
+  // The digits below `place` are not all zero, because the lowest digit is not zero.
+  return round_scaled<T>(quotient, rest != 0 || place > 0, dividend.exponent - divisor.exponent + 32 * place);
 }
 
 }  // namespace
@@ -144,6 +161,10 @@ T ExactAccumulator::quotient(const ExactAccumulator& denominator) const {
   Magnitude rest = magnitude_of(limbs_);
   Magnitude divisor = magnitude_of(denominator.limbs_);
   if (rest.sign == 0) return 0;
+  if (divisor.digits.size() == 1) {
+    const T magnitude = short_quotient<T>(rest, divisor);
+    return rest.sign < 0 ? -magnitude : magnitude;
+  }
   // Aligns both numbers to the same length, so that the quotient is between 1/2 and 2. Then computes the quotient's
   // bits by long division.
   int exponent = rest.exponent - divisor.exponent;
