@@ -30,6 +30,15 @@ struct LaneRanges {
   T* zeros;  // per lane: 0 if all values were finite, otherwise NaN
 };
 
+// Limits for values that may have a bit below 2^e, where e is a number of the lane.
+template <class T>
+struct LaneLimits {
+  std::int64_t lanes;
+  const T* coarse_from;  // 2^(e + digits): a larger magnitude has no bit below 2^e
+  // 2^(e + digits - 1): adding this to a smaller magnitude, and subtracting it again, removes all bits below 2^e
+  const T* rounding;
+};
+
 }  // namespace gradus::cpu
 #endif
 
@@ -81,6 +90,34 @@ void visit_rows(const T* values, std::int64_t stride, std::int64_t count, const 
   }
 }
 
+// Returns the bits by which one vector of values, starting at `lane`, differs from the rounded values.
+template <class Lanes, class T>
+HWY_INLINE hn::Vec<Lanes> removed_bits(Lanes lanes, const T* values, std::int64_t lane, const LaneLimits<T>& limits) {
+  const auto magnitude = hn::Abs(hn::LoadU(lanes, values + lane));
+  const auto rounding = hn::LoadU(lanes, limits.rounding + lane);
+  const auto rounded = hn::Sub(hn::Add(magnitude, rounding), rounding);
+  return hn::IfThenElseZero(hn::Lt(magnitude, hn::LoadU(lanes, limits.coarse_from + lane)),
+                            hn::Xor(magnitude, rounded));
+}
+
+template <class T>
+bool may_be_finer(const T* values, const LaneLimits<T>& limits) {
+  const hn::ScalableTag<T> lanes;
+  const hn::CappedTag<T, 1> one;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  auto removed = hn::Zero(lanes);
+  auto removed_of_rest = hn::Zero(one);
+  std::int64_t lane = 0;
+  for (; lane + width <= limits.lanes; lane += width)
+    removed = hn::Or(removed, removed_bits(lanes, values, lane, limits));
+  for (; lane < limits.lanes; ++lane)
+    removed_of_rest = hn::Or(removed_of_rest, removed_bits(one, values, lane, limits));
+  return !hn::AllTrue(lanes, hn::Eq(removed, hn::Zero(lanes))) ||
+         !hn::AllTrue(one, hn::Eq(removed_of_rest, hn::Zero(one)));
+}
+
+bool may_be_finer_f32(const float* values, const LaneLimits<float>& limits) { return may_be_finer(values, limits); }
+bool may_be_finer_f64(const double* values, const LaneLimits<double>& limits) { return may_be_finer(values, limits); }
 void visit_rows_f32(const float* values, std::int64_t stride, std::int64_t count, const LaneRanges<float>& ranges) {
   visit_rows(values, stride, count, ranges);
 }
@@ -99,6 +136,8 @@ namespace gradus::cpu {
 
 HWY_EXPORT(visit_rows_f32);
 HWY_EXPORT(visit_rows_f64);
+HWY_EXPORT(may_be_finer_f32);
+HWY_EXPORT(may_be_finer_f64);
 
 namespace {
 
@@ -110,6 +149,13 @@ template <class T>
 void visit(const T* values, std::int64_t stride, std::int64_t count, const LaneRanges<T>& ranges) {
   if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(visit_rows_f32)(values, stride, count, ranges);
   else HWY_DYNAMIC_DISPATCH(visit_rows_f64)(values, stride, count, ranges);
+}
+
+// Returns false if no value of the row has a bit below the limits of its column. May return true for other rows, too.
+template <class T>
+bool may_be_finer(const T* values, const LaneLimits<T>& limits) {
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(may_be_finer_f32)(values, limits);
+  else return HWY_DYNAMIC_DISPATCH(may_be_finer_f64)(values, limits);
 }
 
 // Treats several whole rows as one long row, so that vectors are full even if there are few columns. The elements of
@@ -195,29 +241,36 @@ std::vector<int> finest_bits(MatrixView<const T> rows, std::span<const int> enou
                              const std::stop_token& stop) {
   const std::int64_t d = rows.columns();
   const std::int64_t stretch = core::chunk_length(rows.rows(), d, threads);
-  // One limit per column. Let e be the column's element of `enough`. A value whose magnitude is at least the limit has
-  // no bit below 2^e.
-  std::vector<T> coarse_from;
-  for (const int exponent : enough)
-    coarse_from.push_back(static_cast<T>(std::ldexp(1.0, std::min(exponent + std::numeric_limits<T>::digits, 1023))));
   std::vector<int> finest(enough.begin(), enough.end());
   core::FirstFailure failure;
 #pragma omp parallel num_threads(threads)
   {
+    constexpr int digits = std::numeric_limits<T>::digits;
+    // If a power overflows, every value of its column is examined.
+    const auto power = [](int exponent) { return std::ldexp(T{1}, exponent); };
     std::vector<int> own;
-    failure.run([&] { own.assign(enough.begin(), enough.end()); });
+    std::vector<T> coarse_from;
+    std::vector<T> rounding;
+    failure.run([&] {
+      own.assign(enough.begin(), enough.end());
+      for (const int exponent : enough) {
+        coarse_from.push_back(power(exponent + digits));
+        rounding.push_back(power(exponent + digits - 1));
+      }
+    });
 #pragma omp for schedule(static)
     for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
       if (stop.stop_requested() || failure.happened()) continue;
       for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row) {
         const T* const values = rows.row(row);
-        const T* const from = coarse_from.data();
-        int fine = 0;
-        for (std::int64_t column = 0; column < d; ++column)
-          fine += static_cast<int>(std::abs(values[column]) < from[column]) & static_cast<int>(values[column] != 0);
-        for (std::int64_t column = 0; fine > 0 && column < d; ++column) {
-          int& least = own[static_cast<std::size_t>(column)];
-          least = std::min(least, core::finest_bit(static_cast<double>(values[column])));
+        if (!may_be_finer<T>(values, {d, coarse_from.data(), rounding.data()})) continue;
+        for (std::int64_t column = 0; column < d; ++column) {
+          const auto at = static_cast<std::size_t>(column);
+          const int bit = core::finest_bit(static_cast<double>(values[column]));
+          if (bit >= own[at]) continue;
+          own[at] = bit;
+          coarse_from[at] = power(bit + digits);
+          rounding[at] = power(bit + digits - 1);
         }
       }
     }

@@ -8,11 +8,15 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <random>
 #include <thread>
 
+#include "core/column_ranges.hpp"
+#include "cpu/column_ranges.hpp"
 #include "cpu/control_group.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/topology.hpp"
+#include "gradus/array.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::cpu {
@@ -49,6 +53,41 @@ TEST(Share, CoversEveryItemOnceInOrder) {
         // less than two granules.
         ASSERT_LT(most - least, 2 * granule) << count << ' ' << parts << ' ' << granule;
       }
+}
+
+/// Checks columns of integers times a power of two, and columns of arbitrary bits. Limits are near the lowest bits.
+template <class T>
+void check_finest_bits(std::int64_t rows, std::int64_t columns, int exponent, std::mt19937_64& random) {
+  Matrix<T> values(rows, columns);
+  std::vector<int> lowest(static_cast<std::size_t>(columns), core::no_bits);
+  for (std::int64_t column = 0; column < columns; ++column) {
+    const int dropped = column % 3 == 0 ? 0 : static_cast<int>(random() % 60);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto integer = static_cast<T>(static_cast<std::int64_t>(random()) >> dropped);
+      values(row, column) = random() % 4 == 0 ? T{0} : std::ldexp(integer, exponent + static_cast<int>(random() % 5));
+      int& least = lowest[static_cast<std::size_t>(column)];
+      least = std::min(least, core::finest_bit(static_cast<double>(values(row, column))));
+    }
+  }
+  for (const int above : {-1000, -2, -1, 0, 1, 2, 20, 50, 1000, core::no_bits}) {
+    std::vector<int> enough;
+    std::vector<int> truth;
+    for (const int least : lowest) {
+      enough.push_back(least + above);
+      truth.push_back(std::min(least, enough.back()));
+    }
+    EXPECT_EQ(finest_bits<T>(values.view(), enough, above == 1 ? 2 : 1), truth)
+        << rows << " x " << columns << ", 2^" << exponent << ", limits " << above << " above the lowest bits";
+  }
+}
+
+TEST(FinestBits, AreTheLowestOfEachColumn) {
+  std::mt19937_64 random(3);
+  for (const std::int64_t columns : {1, 3, 17})
+    for (const std::int64_t rows : {1, 50}) {
+      for (const int exponent : {-190, -150, -40, 0, 60}) check_finest_bits<float>(rows, columns, exponent, random);
+      for (const int exponent : {-1120, -1074, 0, 430}) check_finest_bits<double>(rows, columns, exponent, random);
+    }
 }
 
 TEST(Share, DoesNotOverflow) {
