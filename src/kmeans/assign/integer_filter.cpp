@@ -20,13 +20,18 @@ namespace HWY_NAMESPACE {
 namespace {
 
 #if GRADUS_DOT_INSTRUCTIONS
-bool has_dot_instructions() {
+bool ask_for_dot_instructions() {
   unsigned a = 0, b = 0, c = 0, d = 0;
 #if HWY_TARGET == HWY_AVX3
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c >> 11 & 1) != 0;  // AVX512-VNNI
 #else
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;  // AVX-VNNI
 #endif
+}
+
+bool has_dot_instructions() {
+  static const bool has = ask_for_dot_instructions();  // CPUID takes 20 us in a virtual machine
+  return has;
 }
 
 // The size of the block of products whose sums fit in registers: the number of vectors of clusters, and the number of
