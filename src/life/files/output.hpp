@@ -53,6 +53,10 @@ class LifeRuns {
   /// Macrocell.
   LifeRuns(const LifePattern& pattern, const LifeTarget& target);
   const life_detail::LifeBox& box() const { return box_; }
+  /// Calls use(x, y, cells) for all words of up to 64 cells that are not all dead, row by row from the top, and from
+  /// left to right within a row. The lowest bit is the cell at (x, y). Throws InterruptedError after a stop request.
+  template <class Use>
+  void for_each_word(const Use& use) const;
   /// Calls use(x, y, count) for all runs, row by row from the top, and from left to right within a row. Two runs may be
   /// adjacent. Throws InterruptedError after a stop request.
   template <class Use>
@@ -83,14 +87,14 @@ void LifeRuns::for_each_in_word(std::uint64_t cells, std::int64_t x, std::int64_
 }
 
 template <class Use>
-void LifeRuns::for_each(const Use& use) const {
+void LifeRuns::for_each_word(const Use& use) const {
   if (!pattern_.tree) {
     const LifeGridView& cells = pattern_.cells;
     for (std::int64_t y = box_.top - pattern_.top; y < box_.top - pattern_.top + box_.height; ++y) {
       core::honour_stop(target_.stop, stopped);
       const std::uint64_t* const row = cells.row(y);
       for (std::int64_t word = 0; word < cells.row_words(); ++word)
-        for_each_in_word(row[word], pattern_.left + word * 64, pattern_.top + y, use);
+        if (row[word] != 0) use(pattern_.left + word * 64, pattern_.top + y, row[word]);
     }
     return;
   }
@@ -100,10 +104,15 @@ void LifeRuns::for_each(const Use& use) const {
     while (end != blocks_.end() && end->y == begin->y) ++end;
     for (std::int64_t row = 0; row < 8; ++row)
       for (auto block = begin; block != end; ++block)
-        for_each_in_word(block->cells >> (8 * row) & 0xff, pattern_.left + block->x * 8,
-                         pattern_.top + block->y * 8 + row, use);
+        if (const std::uint64_t cells = block->cells >> (8 * row) & 0xff; cells != 0)
+          use(pattern_.left + block->x * 8, pattern_.top + block->y * 8 + row, cells);
     begin = end;
   }
+}
+
+template <class Use>
+void LifeRuns::for_each(const Use& use) const {
+  for_each_word([&](std::int64_t x, std::int64_t y, std::uint64_t cells) { for_each_in_word(cells, x, y, use); });
 }
 
 /// Returns "B3/S23", followed by the topology if there is one.

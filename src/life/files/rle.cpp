@@ -3,6 +3,8 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -246,60 +248,122 @@ class RleReader final : public LifeReader {
   std::int64_t y_ = 0;
 };
 
+/// The runs of a byte of cells. The lowest bit is the first cell.
+struct RunsOfByte {
+  std::uint8_t dead = 0;          ///< number of dead cells before the first live cell
+  std::uint8_t alive = 0;         ///< length of the first run of live cells
+  std::uint8_t length = 0;        ///< length of `text`
+  std::uint8_t last_alive = 0;    ///< length of the last run of live cells, or 0 if this is the first run
+  std::uint8_t end = 0;           ///< number of cells up to the end of the last run of live cells
+  std::array<char, 8> text = {};  ///< the runs between the first and the last run of live cells
+};
+
+constexpr auto runs_of_bytes = [] {
+  std::array<RunsOfByte, 256> table{};
+  for (unsigned cells = 1; cells < table.size(); ++cells) {
+    RunsOfByte& runs = table[cells];
+    runs.dead = static_cast<std::uint8_t>(std::countr_zero(cells));
+    runs.alive = static_cast<std::uint8_t>(std::countr_one(cells >> runs.dead));
+    runs.end = runs.dead + runs.alive;
+    while (cells >> runs.end != 0) {
+      const auto add = [&](unsigned count, char letter) {
+        if (count > 1) runs.text[runs.length++] = static_cast<char>('0' + count);
+        if (count > 0) runs.text[runs.length++] = letter;
+      };
+      add(runs.last_alive, 'o');
+      const auto gap = static_cast<unsigned>(std::countr_zero(cells >> runs.end));
+      add(gap, 'b');
+      runs.last_alive = static_cast<std::uint8_t>(std::countr_one(cells >> (runs.end + gap)));
+      runs.end = static_cast<std::uint8_t>(runs.end + gap + runs.last_alive);
+    }
+  }
+  return table;
+}();
+
 /// Writes lines of at most 70 characters. Does not separate a count from its tag.
 class RleText {
  public:
-  explicit RleText(TextOutput& output) : output_(output) { line_.reserve(2 * longest_line); }
+  explicit RleText(TextOutput& output) : output_(output) {}
 
-  /// Adds live cells. Calls must be in order: from the top row down, and within a row from left to right.
-  void add(std::int64_t x, std::int64_t y, std::int64_t count) {
-    if (x == x_ && y == y_ && alive_ > 0) {
-      alive_ += count;
-    } else {
-      end_run();
-      if (y > y_) {
-        put(y - y_, '$');
-        y_ = y;
-        x_ = 0;
-      }
-      put(x - x_, 'b');
-      alive_ = count;
+  /// Adds up to 64 cells, of which the first is at (x, y). Calls must be in order: from the top row down, and within a
+  /// row from left to right.
+  void add(std::int64_t x, std::int64_t y, std::uint64_t cells) {
+    while (cells != 0) {
+      const int dead = std::countr_zero(cells) / 8 * 8;
+      cells >>= dead;
+      add_byte(x + dead, y, runs_of_bytes[cells & 0xff]);
+      cells >>= 8;
+      x += dead + 8;
     }
-    x_ = x + count;
+    if (text_.size() - static_cast<std::size_t>(end_ - text_.data()) < longest_word) write_lines();
   }
   void finish() {
-    end_run();
+    put(alive_, 'o');
     put(1, '!');
-    output_.write(line_ += '\n');
+    write_lines();
+    output_.write({text_.data(), static_cast<std::size_t>(end_ - text_.data())});
+    output_.write("\n");
   }
 
  private:
   static constexpr std::size_t longest_line = 70;
+  static constexpr std::size_t longest_run = 21;
+  static constexpr std::size_t longest_word = 8 * (4 * longest_run + 8);
 
-  void end_run() {
-    put(alive_, 'o');
-    alive_ = 0;
-  }
-  void put(std::int64_t count, char letter) {
-    if (count == 0) return;
-    std::array<char, 24> run;
-    char* end = run.data();
-    if (count > 9) end = std::to_chars(end, run.data() + run.size(), count).ptr;
-    else if (count > 1) *end++ = static_cast<char>('0' + count);
-    *end++ = letter;
-    const auto length = static_cast<std::size_t>(end - run.data());
-    if (line_.size() + length > longest_line) {
-      output_.write(line_ += '\n');
-      line_.clear();
+  void add_byte(std::int64_t x, std::int64_t y, const RunsOfByte& runs) {
+    if (y != y_ || x + runs.dead != x_) {
+      put(alive_, 'o');
+      alive_ = 0;
+      if (y != y_) {
+        put(y - y_, '$');
+        y_ = y;
+        x_ = 0;
+      }
+      put(x + runs.dead - x_, 'b');
     }
-    line_.append(run.data(), length);
+    alive_ += runs.alive;
+    x_ = x + runs.end;
+    if (runs.last_alive == 0) return;
+    put(alive_, 'o');
+    std::memcpy(end_, runs.text.data(), runs.text.size());
+    end_ += runs.length;
+    alive_ = runs.last_alive;
+  }
+
+  void put(std::int64_t count, char letter) {
+    if (count > 9) {
+      end_ = std::to_chars(end_, text_.data() + text_.size(), count).ptr;
+      *end_++ = letter;
+      return;
+    }
+    // Advances without branches, which the CPU could not predict.
+    *end_ = static_cast<char>('0' + count);
+    end_ += count > 1 ? 1 : 0;
+    *end_ = letter;
+    end_ += count > 0 ? 1 : 0;
+  }
+
+  /// Writes all lines that no further run changes, and keeps the rest.
+  void write_lines() {
+    const char* line = text_.data();
+    lines_.clear();
+    while (end_ - line > static_cast<std::ptrdiff_t>(longest_line)) {
+      std::size_t length = longest_line;
+      while (is_digit(line[length - 1])) --length;
+      lines_.append(line, length).append(1, '\n');
+      line += length;
+    }
+    output_.write(lines_);
+    end_ = std::copy<const char*>(line, end_, text_.data());
   }
 
   TextOutput& output_;
-  std::string line_;
+  std::array<char, std::size_t{1} << 16> text_;  ///< runs without line ends
+  char* end_ = text_.data();                     ///< end of the runs in `text_`
+  std::string lines_;
   std::int64_t x_ = 0;
   std::int64_t y_ = 0;
-  std::int64_t alive_ = 0;
+  std::int64_t alive_ = 0;  ///< length of the last run, which the next cells may extend
 };
 
 }  // namespace
@@ -318,10 +382,10 @@ void write_rle(TextOutput& output, const LifePattern& pattern) {
   write_comments(output, pattern, "#");
   output.write("x = " + std::to_string(box.width) + ", y = " + std::to_string(box.height) +
                ", rule = " + rule_text(pattern) + "\n");
-  RleText text(output);
-  runs.for_each(
-      [&](std::int64_t x, std::int64_t y, std::int64_t count) { text.add(x - box.left, y - box.top, count); });
-  text.finish();
+  const auto text = std::make_unique<RleText>(output);
+  runs.for_each_word(
+      [&](std::int64_t x, std::int64_t y, std::uint64_t cells) { text->add(x - box.left, y - box.top, cells); });
+  text->finish();
 }
 
 }  // namespace
