@@ -93,7 +93,7 @@ int generate(const GenerateArguments& arguments, const Session& session) {
     core::generate_points(arguments.points, row, part, threads, session.execution.stop);
     if (format == TableFormat::npy)
       file.write(std::as_bytes(std::span(part.data(), static_cast<std::size_t>(part.rows() * columns))));
-    else write_csv_rows(file, MatrixView<const T>(part), row, rows);
+    else write_csv_rows(file, MatrixView<const T>(part), row, rows, session.execution);
     session.execution.progress({"generate", row + part.rows(), rows, {}});
   }
   file.commit();

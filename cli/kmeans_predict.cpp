@@ -159,7 +159,8 @@ class ResultRows {
     else if (destination_.is_file() && destination_.format() == TableFormat::npy)
       write_npy(distances, std::array{all_rows_, distances.columns()}, first_row);
     else if (names_ != nullptr) put_distances(distances, first_row);
-    else if (destination_.is_file()) write_csv_rows(destination_.file(), distances, first_row, all_rows_);
+    else if (destination_.is_file())
+      write_csv_rows(destination_.file(), distances, first_row, all_rows_, session_.execution);
     else print_rows(session_, distances);
   }
 

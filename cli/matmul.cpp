@@ -307,9 +307,9 @@ void print_product(const Session& session, const Plan& plan, const Buffer<T>& pr
 }
 
 template <class T>
-void write_product(Destination& destination, const Plan& plan, const Buffer<T>& product) {
+void write_product(Destination& destination, const Plan& plan, const Buffer<T>& product, const Execution& execution) {
   if (destination.format() == TableFormat::npy) files::write_npy(destination.file(), plan.shape, product.data());
-  else write_table(destination.file(), destination.format(), rows_of(plan, product));
+  else write_table(destination.file(), destination.format(), rows_of(plan, product), execution);
   destination.file().commit();
 }
 
@@ -412,7 +412,7 @@ int find_product(const Arguments& arguments, const Session& session, Inputs inpu
   const double gflops = 2e-9 * static_cast<double>(plan.elements) * static_cast<double>(plan.k()) / multiply_seconds;
 
   const auto write_start = core::Clock::now();
-  if (destination.is_file()) write_product(destination, plan, product);
+  if (destination.is_file()) write_product(destination, plan, product, session.execution);
   const double written = core::seconds_since(write_start);
   const double seconds = core::seconds_since(start);
   constexpr std::string_view dtype = execution::element_name<T>();

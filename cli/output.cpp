@@ -6,12 +6,18 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <utility>
 
 #include "cli/help.hpp"
+#include "core/startable.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "cpu/chosen_threads.hpp"
+#include "cpu/threads.hpp"
 #include "files/file.hpp"
 #include "files/npy.hpp"
 #include "files/points.hpp"
@@ -21,14 +27,65 @@ namespace gradus::cli {
 
 namespace {
 
-/// Calls use(rows, number of the first row) for consecutive chunks. Formatting a chunk as text takes some milliseconds.
+/// The maximum length of a number in text, with its separator.
+template <class T>
+constexpr std::size_t longest_number = std::numeric_limits<T>::max_digits10 + std::size_t{9};
+template <>
+constexpr std::size_t longest_number<std::int32_t> = 12;
+
+template <class T>
+std::size_t most_text(MatrixView<const T> rows) {
+  return static_cast<std::size_t>(rows.rows() * rows.columns()) * longest_number<T>;
+}
+
+/// Writes rows of text. Returns their end. There must be room for most_text(rows) characters.
+template <class T>
+char* format_rows(MatrixView<const T> rows, char* to) {
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    for (std::int64_t column = 0; column < rows.columns(); ++column) {
+      to = std::to_chars(to, to + longest_number<T>, rows(row, column)).ptr;
+      *to++ = column + 1 == rows.columns() ? '\n' : ',';
+    }
+  return to;
+}
+
+/// Calls use(text, number of its rows) for consecutive chunks of the rows. Threads format one chunk each at a time,
+/// which takes some milliseconds.
 template <class T, class Use>
-void for_pieces(MatrixView<const T> matrix, const std::stop_token& stop, const Use& use) {
+void for_texts(MatrixView<const T> matrix, const Execution& execution, const Use& use) {
   constexpr std::int64_t number_operations = 16;  // cost of writing a number, in elementary operations
-  const std::int64_t stretch = core::chunk_length(matrix.rows(), number_operations * matrix.columns());
-  for (std::int64_t row = 0; row < matrix.rows(); row += stretch) {
-    core::honour_stop(stop, "stopped while writing the result");
-    use(matrix.slice(row, std::min(stretch, matrix.rows() - row)), row);
+  constexpr double number_nanoseconds = 30;
+  const std::int64_t rows = core::chunk_length(matrix.rows(), number_operations * matrix.columns());
+  const std::int64_t chunks = (matrix.rows() + rows - 1) / rows;
+  const double chunk_nanoseconds =
+      number_nanoseconds * static_cast<double>(rows) * static_cast<double>(matrix.columns());
+  struct Text {
+    std::unique_ptr<char[]> room;
+    std::size_t size = 0;
+  };
+  std::vector<Text> texts;
+  for (std::int64_t next = 0; next < chunks;) {
+    core::honour_stop(execution.stop, "stopped while writing the result");
+    const auto most = static_cast<int>(std::min<std::int64_t>(chunks - next, cpu::thread_count(execution)));
+    const int team =
+        most == 1 ? 1
+                  : core::startable_threads(std::min(most, cpu::chosen_threads(most * chunk_nanoseconds, execution)));
+    while (std::ssize(texts) < team)
+      texts.push_back({std::make_unique_for_overwrite<char[]>(most_text(matrix.slice(0, rows)))});
+    const auto chunk = [&](int index) {
+      const std::int64_t first = (next + index) * rows;
+      return matrix.slice(first, std::min(rows, matrix.rows() - first));
+    };
+#pragma omp parallel for num_threads(team) if (team > 1)
+    for (int index = 0; index < team; ++index) {
+      Text& text = texts[static_cast<std::size_t>(index)];
+      text.size = static_cast<std::size_t>(format_rows(chunk(index), text.room.get()) - text.room.get());
+    }
+    for (int index = 0; index < team; ++index) {
+      const Text& text = texts[static_cast<std::size_t>(index)];
+      use(std::string_view(text.room.get(), text.size), chunk(index).rows());
+    }
+    next += team;
   }
 }
 
@@ -139,22 +196,18 @@ void require_no_input_overwritten(const std::vector<std::string>& outputs, const
 
 template <class T>
 std::string csv_rows(MatrixView<const T> matrix) {
-  std::string text;
-  char number[32];
-  for (std::int64_t row = 0; row < matrix.rows(); ++row)
-    for (std::int64_t column = 0; column < matrix.columns(); ++column) {
-      text.append(number, std::to_chars(number, number + sizeof number, matrix(row, column)).ptr);
-      text += column + 1 == matrix.columns() ? '\n' : ',';
-    }
+  std::string text(most_text(matrix), '\0');
+  text.resize(static_cast<std::size_t>(format_rows(matrix, text.data()) - text.data()));
   return text;
 }
 
 template <class T>
-void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows) {
-  for_pieces(matrix, file.stop(), [&](MatrixView<const T> rows, std::int64_t row) {
-    const std::string text = csv_rows(rows);
-    if (first_row + row == 0)
-      file.expect(static_cast<std::uint64_t>(static_cast<double>(text.size()) / static_cast<double>(rows.rows()) *
+void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows,
+                    const Execution& execution) {
+  bool is_first = first_row == 0;
+  for_texts(matrix, execution, [&](std::string_view text, std::int64_t rows) {
+    if (std::exchange(is_first, false))
+      file.expect(static_cast<std::uint64_t>(static_cast<double>(text.size()) / static_cast<double>(rows) *
                                              static_cast<double>(all_rows)));
     file.write(text);
   });
@@ -168,9 +221,9 @@ void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t
 }
 
 template <class T>
-void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix) {
+void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix, const Execution& execution) {
   if (format == TableFormat::npy) return files::write_npy(file, matrix);
-  write_csv_rows(file, matrix, 0, matrix.rows());
+  write_csv_rows(file, matrix, 0, matrix.rows(), execution);
 }
 
 namespace {
@@ -252,22 +305,22 @@ void require_whole_result(std::string_view problem, const std::string& path, con
 
 template <class T>
 void print_rows(const Session& session, MatrixView<const T> matrix) {
-  for_pieces(matrix, session.execution.stop,
-             [&](MatrixView<const T> rows, std::int64_t) { session.print(csv_rows(rows)); });
+  for_texts(matrix, session.execution, [&](std::string_view text, std::int64_t) { session.print(text); });
 }
 
 template std::string csv_rows(MatrixView<const float>);
 template std::string csv_rows(MatrixView<const double>);
 template std::string csv_rows(MatrixView<const std::int32_t>);
-template void write_csv_rows(core::AtomicFile&, MatrixView<const std::int32_t>, std::int64_t, std::int64_t);
-template void write_csv_rows(core::AtomicFile&, MatrixView<const float>, std::int64_t, std::int64_t);
-template void write_csv_rows(core::AtomicFile&, MatrixView<const double>, std::int64_t, std::int64_t);
+template void write_csv_rows(core::AtomicFile&, MatrixView<const std::int32_t>, std::int64_t, std::int64_t,
+                             const Execution&);
+template void write_csv_rows(core::AtomicFile&, MatrixView<const float>, std::int64_t, std::int64_t, const Execution&);
+template void write_csv_rows(core::AtomicFile&, MatrixView<const double>, std::int64_t, std::int64_t, const Execution&);
 template void expect_table<float>(const core::AtomicFile&, TableFormat, std::int64_t, std::int64_t);
 template void expect_table<double>(const core::AtomicFile&, TableFormat, std::int64_t, std::int64_t);
 template void expect_table<std::int32_t>(const core::AtomicFile&, TableFormat, std::int64_t, std::int64_t);
-template void write_table(core::AtomicFile&, TableFormat, MatrixView<const float>);
-template void write_table(core::AtomicFile&, TableFormat, MatrixView<const double>);
-template void write_table(core::AtomicFile&, TableFormat, MatrixView<const std::int32_t>);
+template void write_table(core::AtomicFile&, TableFormat, MatrixView<const float>, const Execution&);
+template void write_table(core::AtomicFile&, TableFormat, MatrixView<const double>, const Execution&);
+template void write_table(core::AtomicFile&, TableFormat, MatrixView<const std::int32_t>, const Execution&);
 template void print_rows(const Session&, MatrixView<const float>);
 template void print_rows(const Session&, MatrixView<const double>);
 template void print_rows(const Session&, MatrixView<const std::int32_t>);

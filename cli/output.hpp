@@ -76,9 +76,10 @@ template <class T>
 std::string csv_rows(MatrixView<const T> matrix);
 
 /// Writes a chunk of a table of `all_rows` rows. The chunk starts at `first_row`. Before the first chunk, throws Error
-/// if the disk has no room for all rows.
+/// if the disk has no room for all rows. The threads of `execution` format the numbers.
 template <class T>
-void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows);
+void write_csv_rows(core::AtomicFile& file, MatrixView<const T> matrix, std::int64_t first_row, std::int64_t all_rows,
+                    const Execution& execution);
 
 /// Throws Error if the disk has no room for a table of rows x columns numbers. For text, assumes the minimum size of
 /// each number.
@@ -86,7 +87,7 @@ template <class T>
 void expect_table(const core::AtomicFile& file, TableFormat format, std::int64_t rows, std::int64_t columns);
 
 template <class T>
-void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix);
+void write_table(core::AtomicFile& file, TableFormat format, MatrixView<const T> matrix, const Execution& execution);
 
 /// Prints csv_rows() of the whole matrix chunk by chunk. Throws InterruptedError after a stop request.
 template <class T>

@@ -212,9 +212,11 @@ int main(int argc, char** argv) {
     }
 
   const gradus::Matrix<float> points = random_points();
+  gradus::Execution execution;
+  execution.threads = threads;
   const auto write_points = [&](const std::string& path) {
     AtomicFile file(path);
-    gradus::cli::write_table(file, gradus::cli::TableFormat::csv, points.view());
+    gradus::cli::write_table(file, gradus::cli::TableFormat::csv, points.view(), execution);
     file.commit();
   };
   rows.push_back({"CSV, 8 columns", (folder / "points.csv").string(),
