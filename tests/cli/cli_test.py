@@ -333,6 +333,14 @@ class Generate(Case):
             self.assertEqual([struct.unpack(code, struct.pack(code, value))[0] for value in text],
                              read_npy(self.path("x.npy"))[2])
 
+    def test_csv_is_the_same_on_any_number_of_threads(self):
+        texts = []
+        for threads in (1, 2, 5):
+            self.succeed("generate", "uniform", "-n", 20_000, "-d", 8, "--threads", threads, "-o", self.path("x.csv"))
+            texts.append(content(self.path("x.csv"), "r"))
+        self.assertEqual(len(texts[0].splitlines()), 20_000)
+        self.assertEqual(len(set(texts)), 1)
+
     def test_one_is_singular(self):
         self.assertIn("wrote 1 point x", self.succeed("generate", "uniform", "-n", 1, "-o", self.path("u.csv")).stderr)
 
