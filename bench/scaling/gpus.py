@@ -10,7 +10,7 @@ scaling on the most GPUs. Let t(G) be the time on G GPUs, and r(G) the number of
 GPUs is (t(1) / r(1)) / (t(G) / r(G)).
 
 Needs only Python: the program makes the points and the page of the result. The points of all inputs are in the folder
-at the same time, 24 GB at full scale.
+at the same time, 54 GB at full scale.
 """
 
 import argparse
@@ -29,7 +29,8 @@ from scaling import Failed, Job, Scaling, Shape, write_whole
 
 ITERATIONS = 12
 SHAPES = (Shape(4194304, 128, "f32", 1024, ITERATIONS), Shape(16777216, 128, "f32", 16384, ITERATIONS),
-          Shape(1048576, 128, "f32", 1024, ITERATIONS), Shape(33554432, 16, "f32", 64, ITERATIONS))
+          Shape(33554432, 128, "f32", 32768, ITERATIONS), Shape(1048576, 128, "f32", 1024, ITERATIONS),
+          Shape(33554432, 16, "f32", 64, ITERATIONS))
 
 
 class GpuScaling(Scaling):
