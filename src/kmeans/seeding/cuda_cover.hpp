@@ -27,6 +27,10 @@ struct CoverJob;
 template <class T>
 struct TrialJob;
 struct DeviceByteRows;
+namespace rounds {
+template <class T>
+struct RoundJob;
+}
 
 template <class T>
 class CudaCover final : public RankCover<T> {
@@ -80,10 +84,14 @@ class CudaCover final : public RankCover<T> {
   int unit_tiles_of_steps() const;
   int resident_tiles() const;
   Launch round_launch(const CoverJob<T>& job, int added) const;
+  void launch_round(const Launch& launch, const rounds::RoundJob<T>& round) const;
   Launch trial_launch(const void* kernel, int trials) const;
   TrialJob<T> trial_job(int trials);
+  bool takes_steps_on_all_gpus(int trials);
   void take_steps_on_all_gpus(int trials, std::int64_t steps, const core::Philox& random, std::uint64_t& draws,
                               std::vector<std::int64_t>& chosen);
+  void add_up_groups() const;
+  void copy_own_rows(const Word* which, std::int64_t count, T* to) const;
   double largest_of(const CoverJob<T>& job);
 
   const cuda::Stream& stream() const { return gpu_->stream(); }
