@@ -144,9 +144,12 @@ bool CudaCover<T>::keeps_on_gpu(std::int64_t count) const {
 template <class T>
 void CudaCover<T>::keep_on_gpu(std::span<const std::int64_t> rows) {
   placed_.clear();
-  make_room_for_others(std::ssize(rows));
-  gather_of_ranks(job_->rows, rank_rows(), rows, other_stride(), others_.data(), *gpu_);
-  if (std::ssize(rows) > which_.size()) number_others(std::ssize(rows));
+  const auto allocate = [&] {
+    make_room_for_others(std::ssize(rows));
+    if (std::ssize(rows) > which_.size()) number_others(std::ssize(rows));
+    return others_.data();
+  };
+  gather_of_ranks<T>(job_->rows, rank_rows(), rows, other_stride(), allocate, *gpu_);
   use_others(rows);
 }
 
