@@ -564,11 +564,12 @@ void CudaCover<T>::launch_round(const Launch& launch, const rounds::RoundJob<T>&
   cuda::check_launch("add_many");
 }
 
-/// Returns the launch shape of the kernels in cuda_trials.cuh.
+/// Returns the launch shape of the kernels in cuda_trials.cuh. `parts` is the number of blocks whose sums a block
+/// keeps.
 template <class T>
-typename CudaCover<T>::Launch CudaCover<T>::trial_launch(const void* kernel, int trials) const {
+typename CudaCover<T>::Launch CudaCover<T>::trial_launch(const void* kernel, int trials, int parts) const {
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
-  const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks, resident_tiles());
+  const trials::Layout layout(bytes_->rows.chunks(), trials, parts, resident_tiles());
   // There are at most as many warps as a block has tiles.
   const int unit_tiles = unit_tiles_of_steps();
   const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
@@ -591,6 +592,7 @@ TrialJob<T> CudaCover<T>::trial_job(int trials) {
   job.by_quads = is_read_by_quads();
   job.unit_tiles = unit_tiles_of_steps();
   job.resident_tiles = resident_tiles();
+  job.parts = static_cast<int>(most_blocks_of_steps());
   job.kept = bytes_->kept.data();
   job.kept_room = static_cast<Word>(bytes_->kept.size());
   job.kept_count = gains_.data() + trials;
@@ -604,9 +606,9 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   const double in_time = std::clamp(seconds_of_a_launch / seconds_of_a_step_, 1.0, 1.0 * Bytes::most_steps);
   const std::int64_t steps = std::min(static_cast<std::int64_t>(in_time), clusters - std::ssize(chosen));
   if (ranks().size() > 1) return take_steps_on_all_gpus(trials, steps, random, draws, chosen);
-  const auto kernel = resident_tiles() > 0 ? reinterpret_cast<const void*>(&trials::take_steps<T, true>)
-                                           : reinterpret_cast<const void*>(&trials::take_steps<T, false>);
-  const Launch launch = trial_launch(kernel, trials);
+  const auto kernel = resident_tiles() > 0 ? reinterpret_cast<const void*>(&trials::take_steps<T, true, false>)
+                                           : reinterpret_cast<const void*>(&trials::take_steps<T, false, false>);
+  const Launch launch = trial_launch(kernel, trials, static_cast<int>(most_blocks_of_steps()));
   TrialJob<T> job = trial_job(trials);
   job.random = random;
   job.first_draw = draws;
@@ -616,15 +618,30 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   job.part_sums = bytes_->part_sums.data();
   job.published_gains = bytes_->published.data();
   job.published_rows = bytes_->published.data() + std::int64_t{2} * launch.blocks * most_trials;
+  bytes_->published.clear(stream());
+  const auto start = core::Clock::now();
+  launch_steps(kernel, launch, job);
+  const TrialOutcome outcome = outcome_of_steps(chosen);
+  seconds_of_a_step_ =
+      std::max(core::seconds_since(start), 1e-7) / static_cast<double>(std::max(outcome.steps, std::int64_t{1}));
+  draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
+  this->replace_totals({outcome.total});
+}
+
+template <class T>
+void CudaCover<T>::launch_steps(const void* kernel, const Launch& launch, TrialJob<T>& job) const {
   job.nearer = bytes_->nearer.data();
   job.chosen = bytes_->chosen.data();
   job.outcome = bytes_->outcome.data();
-  bytes_->published.clear(stream());
   void* arguments[] = {&job};
-  const auto start = core::Clock::now();
   cuda::check(
       cudaLaunchCooperativeKernel(kernel, launch.blocks, launch.threads, arguments, launch.shared_bytes, stream()),
       "cudaLaunchCooperativeKernel");
+}
+
+/// Waits for the steps of a launch, and appends the rows that they have chosen.
+template <class T>
+TrialOutcome CudaCover<T>::outcome_of_steps(std::vector<std::int64_t>& chosen) const {
   TrialOutcome outcome{};
   bytes_->outcome.copy_to_host(&outcome, 1, stream());
   stream().wait();
@@ -632,10 +649,7 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   chosen.resize(chosen.size() + static_cast<std::size_t>(outcome.steps));
   bytes_->chosen.copy_to_host(chosen.data() + before, outcome.steps, stream());
   stream().wait();
-  seconds_of_a_step_ =
-      std::max(core::seconds_since(start), 1e-7) / static_cast<double>(std::max(outcome.steps, std::int64_t{1}));
-  draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
-  this->replace_totals({outcome.total});
+  return outcome;
 }
 
 template class CudaCover<float>;

@@ -91,6 +91,25 @@ struct CudaCover<T>::Bytes {
   cuda::DeviceBuffer<float> other_lengths;
 };
 
+/// The inboxes of take_steps_by_inboxes().
+template <class T>
+struct CudaCover<T>::InboxSteps {
+  execution::RankSums& sums;
+  int parts;       ///< number of blocks of all ranks
+  int first_part;  ///< number of this rank's first block among them
+  std::int64_t most_steps;
+  std::int64_t stride;  ///< distance between sent rows, a multiple of 128 bytes
+
+  // The order of an inbox. Sums, gains and numbers are words.
+  std::int64_t first_gain() const { return parts; }
+  std::int64_t first_number() const { return first_gain() + std::int64_t{2} * most_trials * parts; }
+  std::int64_t first_row(int trials) const { return (first_number() + most_steps * trials + 15) / 16 * 16; }
+  std::int64_t words(int trials) const {
+    return first_row(trials) +
+           most_steps * trials * stride * static_cast<int>(sizeof(T)) / static_cast<int>(sizeof(Word));
+  }
+};
+
 /// The buffers of take_steps_on_all_gpus().
 template <class T>
 struct CudaCover<T>::RankSteps {

@@ -20,12 +20,17 @@ template <class T>
 struct DeviceRows;
 }
 
+namespace gradus::execution {
+class RankSums;
+}
+
 namespace gradus::kmeans_detail {
 
 template <class T>
 struct CoverJob;
 template <class T>
 struct TrialJob;
+struct TrialOutcome;
 struct DeviceByteRows;
 namespace rounds {
 template <class T>
@@ -54,6 +59,7 @@ class CudaCover final : public RankCover<T> {
   struct Bytes;
   struct Launch;
   struct RankSteps;
+  struct InboxSteps;
 
   using RankCover<T>::chosen_, RankCover<T>::rank_rows, RankCover<T>::ranks;
 
@@ -85,9 +91,14 @@ class CudaCover final : public RankCover<T> {
   int resident_tiles() const;
   Launch round_launch(const CoverJob<T>& job, int added) const;
   void launch_round(const Launch& launch, const rounds::RoundJob<T>& round) const;
-  Launch trial_launch(const void* kernel, int trials) const;
+  Launch trial_launch(const void* kernel, int trials, int parts) const;
   TrialJob<T> trial_job(int trials);
+  void launch_steps(const void* kernel, const Launch& launch, TrialJob<T>& job) const;
+  TrialOutcome outcome_of_steps(std::vector<std::int64_t>& chosen) const;
   bool takes_steps_on_all_gpus(int trials);
+  void prepare_inboxes(execution::RankSums& sums, int trials);
+  void take_steps_by_inboxes(int trials, std::int64_t steps, const core::Philox& random, std::uint64_t& draws,
+                             std::vector<std::int64_t>& chosen);
   void take_steps_on_all_gpus(int trials, std::int64_t steps, const core::Philox& random, std::uint64_t& draws,
                               std::vector<std::int64_t>& chosen);
   void add_up_groups() const;
@@ -133,6 +144,7 @@ class CudaCover final : public RankCover<T> {
   cuda::DeviceBuffer<T> found_rows_;
   cuda::DeviceBuffer<T> others_;
   std::unique_ptr<RankSteps> rank_steps_;
+  std::unique_ptr<InboxSteps> inbox_steps_;  ///< replaces rank_steps_ if the GPUs can write to each other's memory
   bool may_take_steps_ = true;  ///< false after the ranks have found that they cannot take steps on their GPUs
 };
 

@@ -213,8 +213,9 @@ const DeviceByteRows& CudaCover<T>::bytes_of_others() {
 template <class T>
 void CudaCover<T>::find_gains_by_bytes(const std::int64_t* which, int count) {
   const auto kernel = &trials::measure_trials<T>;
-  const Launch launch = trial_launch(reinterpret_cast<const void*>(kernel), count);
-  kernel<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(trial_job(count), which, gains_.data());
+  const TrialJob<T> job = trial_job(count);
+  const Launch launch = trial_launch(reinterpret_cast<const void*>(kernel), count, job.parts);
+  kernel<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(job, which, gains_.data());
   cuda::check_launch("measure_trials");
 }
 
@@ -237,12 +238,91 @@ bool CudaCover<T>::add_by_kept_pairs(std::span<const std::int64_t> rows) {
 /// Returns the same on all ranks.
 template <class T>
 bool CudaCover<T>::takes_steps_on_all_gpus(int trials) {
-  if (rank_steps_ || !may_take_steps_) return may_take_steps_;
+  if (rank_steps_ || inbox_steps_ || !may_take_steps_) return may_take_steps_;
   may_take_steps_ = ranks().all([&] { return trials <= most_trials && has_bytes(); });
   if (!may_take_steps_) return false;
   execution::RankSums& sums = execution::RankSums::of(ranks(), gpu_->gpu());
-  rank_steps_ = ranks().agree([&] { return std::make_unique<RankSteps>(sums, ranks().size(), job_->rows.columns); });
+  if (sums.way() == execution::RankSums::Way::peers) prepare_inboxes(sums, trials);
+  else
+    rank_steps_ = ranks().agree([&] { return std::make_unique<RankSteps>(sums, ranks().size(), job_->rows.columns); });
   return true;
+}
+
+template <class T>
+void CudaCover<T>::prepare_inboxes(execution::RankSums& sums, int trials) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 24;
+  constexpr std::int64_t line = 128 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t stride = (byte_stride(job_->rows.columns) + line - 1) / line * line;
+  const std::int64_t bytes_of_a_step = trials * stride * static_cast<std::int64_t>(sizeof(T));
+  const std::vector<std::int64_t> blocks_of_ranks = ranks().gather([&] {
+    bytes_->kept = {};
+    bytes_->nearer = cuda::DeviceBuffer<unsigned int>(bytes_->padded * most_trials / 32);
+    bytes_->nearer.clear(stream());
+    return most_blocks_of_steps();
+  });
+  const auto own = blocks_of_ranks.begin() + ranks().rank();
+  inbox_steps_ = std::make_unique<InboxSteps>(
+      InboxSteps{sums, static_cast<int>(std::reduce(blocks_of_ranks.begin(), blocks_of_ranks.end())),
+                 static_cast<int>(std::reduce(blocks_of_ranks.begin(), own)),
+                 std::clamp<std::int64_t>(most_bytes / bytes_of_a_step, 1, Bytes::most_steps), stride});
+}
+
+/// Makes at most `steps` steps by one kernel on each GPU. The kernels of all ranks run at the same time and exchange
+/// everything themselves.
+template <class T>
+void CudaCover<T>::take_steps_by_inboxes(int trials, std::int64_t steps, const core::Philox& random,
+                                         std::uint64_t& draws, std::vector<std::int64_t>& chosen) {
+  const InboxSteps& all = *inbox_steps_;
+  const auto start = core::Clock::now();
+  const std::int64_t words = (all.words(trials) + 1) / 2 * 2;
+  const execution::RankSums::Inboxes inboxes = all.sums.inboxes(words, stream());
+  Word* const inbox = inboxes.of_ranks[static_cast<std::size_t>(ranks().rank())];
+  const auto kernel = reinterpret_cast<const void*>(&trials::take_steps<T, false, true>);
+  const Launch launch = trial_launch(kernel, trials, all.parts);
+  TrialJob<T> job = trial_job(trials);
+  // No kernel may write to an inbox before it is empty.
+  ranks().agree([&] {
+    cuda::check(cudaMemsetAsync(inbox, 0xff, static_cast<std::size_t>(words) * sizeof(Word), stream()),
+                "cudaMemsetAsync");
+    stream().wait();
+  });
+  job.random = random;
+  job.first_draw = draws;
+  job.steps = static_cast<int>(std::min(steps, all.most_steps));
+  job.total = this->total();
+  job.least_total = this->least_total();
+  job.parts = all.parts;
+  job.first_part = all.first_part;
+  job.part_sums = inbox;
+  job.published_gains = inbox + all.first_gain();
+  job.published_rows = inbox + all.first_number();
+  std::ranges::copy(inboxes.of_ranks, job.ranks.inboxes);
+  job.ranks.rank = ranks().rank();
+  job.ranks.ranks = ranks().size();
+  job.ranks.first_row = rank_rows().first();
+  job.ranks.sent_rows = reinterpret_cast<T*>(inbox + all.first_row(trials));
+  job.ranks.middle = bytes_->middle.data();
+  job.ranks.abort = inboxes.abort;
+  job.cover.others = {job.ranks.sent_rows, all.most_steps * trials, all.stride, job_->rows.columns};
+  launch_steps(kernel, launch, job);
+  all.sums.wait(stream());
+  const TrialOutcome outcome = outcome_of_steps(chosen);
+  draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
+  struct Own {
+    Word total;
+    double seconds;
+  };
+  const std::vector<Own> own_of_ranks = ranks().gather([&] {
+    return Own{outcome.own_total, core::seconds_since(start)};
+  });
+  std::vector<std::uint64_t> totals;
+  double seconds = 1e-7;
+  for (const Own& own : own_of_ranks) {
+    totals.push_back(own.total);
+    seconds = std::max(seconds, own.seconds);
+  }
+  seconds_of_a_step_ = seconds / static_cast<double>(std::max(outcome.steps, std::int64_t{1}));
+  this->replace_totals(std::move(totals));
 }
 
 /// Makes at most `steps` steps together with the other ranks. All ranks start the same kernels, and the CPU waits only
@@ -250,6 +330,7 @@ bool CudaCover<T>::takes_steps_on_all_gpus(int trials) {
 template <class T>
 void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const core::Philox& random,
                                           std::uint64_t& draws, std::vector<std::int64_t>& chosen) {
+  if (inbox_steps_) return take_steps_by_inboxes(trials, steps, random, draws, chosen);
   RankSteps& all = *rank_steps_;
   const int size = ranks().size();
   // Once the total has fallen to a quarter, further steps do nothing. Before this happens, there are usually at least
@@ -281,7 +362,7 @@ void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const 
   round.by_quads = job.by_quads;
   round.state = job.state;
   const auto measure = &trials::measure_trials<T>;
-  const Launch measuring = trial_launch(reinterpret_cast<const void*>(measure), trials);
+  const Launch measuring = trial_launch(reinterpret_cast<const void*>(measure), trials, job.parts);
   const Launch adding = round_launch(job.cover, 1);
   for (std::int64_t step = 0; step < steps; ++step) {
     all.own_gains.clear(stream());
