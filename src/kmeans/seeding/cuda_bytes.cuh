@@ -267,6 +267,93 @@ class ByteStream {
   int taken_ = 0;
 };
 
+/// Copies chunks like ByteStream. But the warps of a block share its tiles: each warp takes the next tile when it needs
+/// one. So no warp waits long for a warp that computes many distances.
+class SharedByteStream {
+ public:
+  static constexpr int stages = ByteStream::stages;
+  /// The shared memory of a warp, in addition to the stages.
+  struct Numbers {
+    int tile[stages];  ///< for each stage: the number of its tile among the tiles of the block, or -1 without a tile
+  };
+
+  __device__ SharedByteStream(const DeviceByteRows& rows, ByteStage* ring, Numbers& numbers)
+      : rows_(rows), ring_(ring), numbers_(numbers) {}
+
+  /// Starts the copies of the first chunks, without their lengths. `tiles` are all tiles of the block. `taken` is the
+  /// number of tiles that warps have taken, in shared memory; it must be 0 before the first warp calls this function.
+  __device__ void start(const Tiles& tiles, int* taken) {
+    tiles_ = tiles;
+    counter_ = taken;
+    chunk_ = 0;
+    fill_ = 0;
+    taken_ = 0;
+    __syncwarp();  // all lanes have read the previous lengths
+    tile_ = 0;
+    for (int ahead = 0; ahead < stages - 1; ++ahead) issue(false);
+  }
+  /// Starts the copies of the lengths that start() leaves out.
+  __device__ void ask_for_lengths() {
+    __syncwarp();  // all lanes can see the numbers
+    for (int ahead = 0; ahead < stages - 1; ahead += rows_.chunks())
+      if (numbers_.tile[ahead] >= 0) bring_lengths(ring_[ahead], numbers_.tile[ahead]);
+    cuda::end_group();
+  }
+  /// Waits until the copies of start() and ask_for_lengths() are complete. Call it before the first next().
+  __device__ void begin() {
+    cuda::wait_for_copies<0>();
+    __syncwarp();  // all lanes can see the lengths
+  }
+  /// Returns the number of the tile whose first chunk next() will return, or -1 after the last tile.
+  __device__ int next_tile() const { return numbers_.tile[taken_]; }
+  /// Returns the next chunk and releases the previous one.
+  __device__ const ByteStage& next() {
+    cuda::wait_for_copies<stages - 2>();
+    __syncwarp();  // all lanes can see the lengths, and have read the previous chunk and its number
+    issue(true);
+    const ByteStage& stage = ring_[taken_];
+    taken_ = taken_ + 1 == stages ? 0 : taken_ + 1;
+    return stage;
+  }
+  /// Waits for all copies. Call it before the warp exits.
+  __device__ static void finish() { cuda::wait_for_copies<0>(); }
+
+ private:
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  __device__ std::int64_t number_of(int tile) const { return tiles_.first + std::int64_t{tile} * tiles_.step; }
+  __device__ void bring_lengths(ByteStage& stage, int tile) const {
+    cuda::copy_16_bytes(&stage.lengths[0][0] + 4 * lane(),
+                        rows_.lengths + number_of(tile) * (DeviceByteRows::kinds * tile_rows) + 4 * lane());
+  }
+  __device__ void issue(bool with_lengths) {
+    if (chunk_ == 0 && tile_ >= 0) {
+      int tile = 0;
+      if (lane() == 0) tile = atomicAdd(counter_, 1);
+      tile = __shfl_sync(0xffffffffu, tile, 0);
+      tile_ = tile < tiles_.count ? tile : -1;
+    }
+    if (lane() == 0) numbers_.tile[fill_] = tile_;
+    if (tile_ >= 0) {
+      ByteStage& stage = ring_[fill_];
+      copy_chunk(rows_, rows_.tile(number_of(tile_)), chunk_, stage);
+      if (with_lengths && chunk_ == 0) bring_lengths(stage, tile_);
+      if (++chunk_ == rows_.chunks()) chunk_ = 0;
+    }
+    cuda::end_group();
+    fill_ = fill_ + 1 == stages ? 0 : fill_ + 1;
+  }
+
+  const DeviceByteRows& rows_;
+  ByteStage* ring_;
+  Numbers& numbers_;
+  Tiles tiles_{};
+  int* counter_ = nullptr;
+  int tile_ = 0;
+  int chunk_ = 0;
+  int fill_ = 0;
+  int taken_ = 0;
+};
+
 /// The tiles of a block, which stay in shared memory. Has the functions of ByteStream. Each warp uses only the tiles
 /// that it has loaded.
 class ResidentBytes {

@@ -119,6 +119,7 @@ constexpr int queue_room = 8 * tile_rows + 32;
 
 struct WarpRoom {
   unsigned char chains[Chains::bytes];
+  alignas(16) SharedByteStream::Numbers numbers;
   double distances[remembered];
   unsigned int pairs[remembered];
   unsigned int queue[queue_room];
@@ -283,12 +284,16 @@ class Walker {
     last_row_ = min(first_row_of(std::int64_t{blockIdx.x} + 1), job.cover.rows.count) - 1;
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
-    if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
+    if (threadIdx.x < 2) {
+      own_.overflowed[threadIdx.x] = false;
+      own_.taken[threadIdx.x] = 0;
+    }
     if constexpr (Resident) stream_.load(tiles_of(0));
     // The unused places of the last group of eight are also written, because they are multiplied together with the used
     // places. The results for unused places are ignored. receive_trial() does not write the end of a place.
     for (int trial = (Across ? 0 : job.trials) + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
+    __syncthreads();  // the counters are initialised
   }
 
   /// Computes the sum of w D over this block's rows and publishes it.
@@ -325,7 +330,10 @@ class Walker {
     return meet();  // the sums are stored
   }
 
-  __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
+  __device__ void start_comparison(int step) {
+    if constexpr (Resident) stream_.start(tiles_of(step));
+    else stream_.start(block_tiles(step), &own_.taken[step % 2]);
+  }
 
   /// Draws the trials of a step. If a trial is a row of this block, publishes its row number. Call it after a block
   /// barrier.
@@ -378,17 +386,28 @@ class Walker {
   __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
+    parity_ = step % 2;
+    if (threadIdx.x == 0) {  // for the next step; no thread uses these before the barrier below
+      own_.taken[1 - parity_] = 0;
+      own_.overflowed[1 - parity_] = false;
+    }
     stream_.begin();
-    const Tiles tiles = tiles_of(step);
-    auto local = static_cast<int>(tiles.row(0) - first_row_);
-    for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
+    if constexpr (Resident) {
+      const Tiles tiles = tiles_of(step);
+      auto local = static_cast<int>(tiles.row(0) - first_row_);
+      for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
+    } else {
+      const Tiles tiles = block_tiles(step);
+      for (int tile = stream_.next_tile(); tile >= 0; tile = stream_.next_tile())
+        compare_tile(static_cast<int>(tiles.row(tile) - first_row_));
+    }
     while (waiting_ > 0) take_from_queue();
     __syncthreads();  // all gains are added
   }
   __device__ void publish_gains(int step) {
     const int messages = Across ? job_.trials * job_.ranks.ranks : job_.trials;
     for (int message = static_cast<int>(threadIdx.x); message < messages; message += static_cast<int>(blockDim.x)) {
-      const int trial = message % job_.trials;
+      const int trial = Across ? message % job_.trials : message;
       Word* const place = published_gains(step, trial) + own_part();
       const Word word = mark_of(step) << mark_shift | own_gain(trial);
       if constexpr (Across) publish_to_gpus(job_.ranks.of_rank(message / job_.trials, place), word);
@@ -451,7 +470,7 @@ class Walker {
 #pragma unroll
     for (int index = 0; index < early; ++index)
       if (part_of(index) < job_.parts) early_gains[index] = load(published + part_of(index));
-    if (own_.overflowed[warp_]) add_overflowed(best);
+    if (own_.overflowed[parity_]) add_overflowed(best);
     for (int index = lane_; index < kept_; index += 32) {
       const unsigned int pair = room_.pairs[index];
       if (static_cast<int>(pair % most_trials) == best)
@@ -462,12 +481,12 @@ class Walker {
       if (part_of(index) < job_.parts) parts_[part_of(index)] -= gain_in(early_gains[index]);
     for (int index = early; part_of(index) < job_.parts; ++index)
       parts_[part_of(index)] -= gain_in(load(published + part_of(index)));
-    __syncwarp();  // all lanes have written their reaches and read `overflowed`
-    if (lane_ == 0) own_.overflowed[warp_] = false;
-    ask_for_lengths(step + 1);
   }
 
-  __device__ void ask_for_lengths(int step) { stream_.ask_for_lengths(tiles_of(step)); }
+  /// Call it after start_comparison(), and after a block barrier that follows the last change of a distance.
+  __device__ void ask_for_lengths() {
+    if constexpr (!Resident) stream_.ask_for_lengths();
+  }
   __device__ void finish() { stream_.finish(); }
   /// Returns the row number of a trial; with several ranks, the global number.
   __device__ std::int64_t trial_row(int step, int trial) {
@@ -579,6 +598,12 @@ class Walker {
     if (step % 2 == 0) return {first, warps_, tiles_};
     return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
   }
+  /// Returns the tiles of the block, in the order in which warps take them.
+  __device__ Tiles block_tiles(int step) const {
+    const std::int64_t first = first_row_ / tile_rows;
+    const auto count = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
+    return step % 2 == 0 ? Tiles{first, 1, count} : Tiles{first + count - 1, -1, count};
+  }
 
   struct Own {
     Word sum;
@@ -588,7 +613,9 @@ class Walker {
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< for each warp: true if it had no space for a pair that add() needs
+    // For even and odd steps:
+    bool overflowed[2];  ///< true if a warp had no space for a pair that add() needs
+    int taken[2];        ///< number of tiles that warps have taken
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -750,7 +777,7 @@ class Walker {
       room_.distances[place] = distance;
       room_.pairs[place] = static_cast<unsigned int>(row - first_row_) * most_trials + static_cast<unsigned int>(trial);
     } else {
-      own_.overflowed[warp_] = true;
+      own_.overflowed[parity_] = true;
       const std::int64_t bit = row * most_trials + trial;
       atomicOr(job_.nearer + bit / 32, 1u << (bit % 32));
     }
@@ -813,7 +840,7 @@ class Walker {
   }
   __device__ auto stream_of(const DeviceByteRows& rows) const {
     if constexpr (Resident) return ResidentBytes(rows, stages_, first_row_ / tile_rows);
-    else return ByteStream(rows, stages_ + warp_ * ByteStream::stages);
+    else return SharedByteStream(rows, stages_ + warp_ * ByteStream::stages, room_.numbers);
   }
 
   const TrialJob<T>& job_;
@@ -829,9 +856,10 @@ class Walker {
   Word* parts_;     ///< sums of all blocks
   Word* integers_;  ///< integers of the block's rows, if they are resident
   std::int64_t first_row_;
-  std::conditional_t<Resident, ResidentBytes, ByteStream> stream_;
+  std::conditional_t<Resident, ResidentBytes, SharedByteStream> stream_;
   std::int64_t last_row_;
   int tiles_;             ///< number of tiles of the warp, which gets every warps_-th tile of the block
+  int parity_ = 0;        ///< of the current step
   int waiting_ = 0;       ///< number of pairs in the warp's queue
   int kept_ = 0;          ///< number of pairs that the warp has stored
   bool gave_up_ = false;  ///< true if this thread has learned that another rank has given up
@@ -845,7 +873,7 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
   Walker<T, true, Resident, Across> walker(job, memory);
   walker.sum_up();
   walker.start_comparison(0);
-  walker.ask_for_lengths(0);
+  walker.ask_for_lengths();
   if constexpr (!Across) cooperative_groups::this_grid().sync();  // all blocks' sums are published
   const bool are_complete = walker.read_sums();
   Word total = job.total;
@@ -861,7 +889,8 @@ __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_const
     total -= most;
     if (blockIdx.x == 0 && threadIdx.x == 0) job.chosen[step] = walker.trial_row(step, best);
     walker.add(step, best);
-    __syncthreads();  // all sums are complete, and all threads have read the trials' rows
+    __syncthreads();  // all sums and reaches are complete, and all threads have read the trials' rows
+    walker.ask_for_lengths();
     ++step;
   }
   walker.finish();
@@ -877,7 +906,7 @@ __global__ void __launch_bounds__(most_threads, 1)
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T, false, false> walker(job, memory);
   walker.start_comparison(0);
-  walker.ask_for_lengths(0);
+  walker.ask_for_lengths();
   walker.bring_trials(which);
   walker.compare(0);
   walker.add_gains_to(gains);
