@@ -1,7 +1,8 @@
 // The counterpart of Cover and FilteredCover on a GPU. Every step reads all points or, usually, their 8-bit copy.
 //
-// With several ranks, every rank copies the chosen and candidate rows of a call to its GPU. The steps of k-means++ are
-// then sequences of kernels, between which the GPUs exchange rows and gains (execution/rank_sums.hpp).
+// With several ranks, every rank copies the chosen and candidate rows of a call to its GPU. The GPUs take the steps of
+// k-means++ together: by one kernel on each GPU if these can write to each other's memory, otherwise by sequences of
+// kernels, between which the GPUs exchange rows and gains (execution/rank_sums.hpp).
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cuda/launch.hpp"
+#include "cuda/peer_sums.hpp"
 #include "execution/rank_sums.hpp"
 #include "kmeans/points/cuda_points.hpp"
 #include "kmeans/seeding/cuda_cover.cuh"
@@ -13,6 +14,8 @@
 namespace gradus::kmeans_detail {
 
 namespace {
+
+static_assert(TrialRanks<float>::most >= cuda::PeerSums::most_gpus);
 
 /// The totals and rows of all ranks in one step.
 struct RankRound {

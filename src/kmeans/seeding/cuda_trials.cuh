@@ -2,12 +2,12 @@
 // copy of the points (cuda_bytes.cuh) once. The blocks exchange words twice per step.
 //
 // Each block owns a range of consecutive rows, and no other block knows the distances of these rows. But every block
-// keeps the sums of w D (weight times squared distance) of all blocks. In a step, each warp compares its rows with all
-// trials and queues the pairs that the copy leaves undecided. When at least 32 pairs wait, each lane computes the
-// canonical chain of one pair. The gain of a trial is a sum of integers. Each block publishes the gains within its
-// rows. From all published gains, every block computes the best trial and the new sums of all blocks. Every block then
-// draws the trials of the next step. If a trial is in a block's rows, this block finds the trial's row and publishes
-// the row number.
+// keeps the sums of w D (weight times squared distance) of all blocks. In a step, the warps of a block take tiles of
+// its rows in turn. A warp compares a tile with all trials and queues the pairs that the copy leaves undecided. When at
+// least 32 pairs wait, each lane computes the canonical chain of one pair. The gain of a trial is a sum of integers.
+// Each block publishes the gains within its rows. From all published gains, every block computes the best trial and the
+// new sums of all blocks. Every block then draws the trials of the next step. If a trial is in a block's rows, this
+// block finds the trial's row and publishes the row number.
 //
 // If the copy of all rows fits in the shared memory of the blocks, each block keeps its rows there, with the integers
 // of w D. A step then reads from other memory only the trials, and the rows of pairs that the copy leaves undecided.
