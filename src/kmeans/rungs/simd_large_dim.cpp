@@ -2,9 +2,9 @@
 //
 // The idea. As in simd_small_dim, a fast filter decides most points and the canonical double chain decides the rest.
 // Here the filter is a matrix product of small integers. A vector instruction multiplies and adds twice as many 16-bit
-// integers as floats, and four times as many 8-bit integers. AMX tiles multiply 32 times as many 8-bit integers. Integer
-// sums are exact, so the only error is the quantization of points and centroids. Coarser integers are faster but leave
-// more candidates, so the search has levels:
+// integers as floats, and four times as many 8-bit integers. AMX tiles multiply 32 times as many 8-bit integers.
+// Integer sums are exact, so the only error is the quantization of points and centroids. Coarser integers are faster
+// but leave more candidates, so the search has levels:
 //
 // 1. 8 bits, on CPUs with VNNI instructions or AMX tiles and above 64 clusters. Every cluster whose score is within the
 //    error bound of the least score is a candidate. Uniform data of 128 columns and 1024 clusters leaves 3 candidates
@@ -31,9 +31,9 @@
 //   lanes. The second stage takes about 4 instructions per 16 scores.
 // * Tiles. AMX multiplies bytes at eight times the rate of VNNI, so reading, writing and comparing scores would take
 //   longer than the product (assign/byte_tiles.cpp). Scores are compared with a limit per point as soon as they are
-//   computed, and only those that pass are kept. The limit comes from the distance to the centroid of the previous label
-//   and adds the error bound of one score, not of two. Without such a label, it decreases with the least score so far,
-//   and the distance to the nearest candidate lowers it at the end.
+//   computed, and only those that pass are kept. The limit comes from the distance to the centroid of the previous
+//   label and adds the error bound of one score, not of two. Without such a label, it decreases with the least score so
+//   far, and the distance to the nearest candidate lowers it at the end.
 // * Certainty. Let qy and qb be the quantized vectors and ey and eb their rounding errors. Then y.b - qy.qb = ey.qb +
 //   y.eb, which is at most |ey| |qb| + |y| |eb| by Cauchy-Schwarz. With 8 bits, both errors are measured during
 //   quantization; with 16 bits, the point's error is bounded by sqrt(d) / 2. The error of the canonical chain is added
