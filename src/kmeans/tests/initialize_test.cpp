@@ -19,6 +19,7 @@
 #include "core/philox.hpp"
 #include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
+#include "tests/helpers.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {
@@ -434,7 +435,7 @@ TEST(InitializeSome, RefusesRowsWithoutWeight) {
   weights(500, 0) = 1;
   for (const KMeansInit init : {KMeansInit::random, KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
     KMeansOptions options{.clusters = 2, .init = init, .init_rows = 3};
-    tests::accept_coinciding_points(options);
+    accept_coinciding_points(options);
     const std::string message = tests::error_of<InputError>([&] {
       kmeans(points.view(), options, {.weights = {weights.data(), 1000}});
     });
