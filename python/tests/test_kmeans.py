@@ -51,10 +51,10 @@ def test_every_exact_variant_has_the_same_bits(points, row):
                                      {"metric": "cosine", "device": "cpu", "threads": 3}], ids=str)
 def test_a_list_of_arrays(points, options):
     """The rows of the arrays are clustered together. The labels of each array are an array."""
-    one = gradus.kmeans(points, 7, **options)
+    single, double = (gradus.kmeans(points.astype(dtype), 7, **options) for dtype in ("f4", "f8"))
     for cuts in ([0, 2000], [0, 700, 2000], [0, 1, 1, 1990, 2000]):
         parts = [points[first:end].copy() for first, end in zip(cuts, cuts[1:])]
-        for given in (parts, tuple(parts), [part.astype(np.float64) if index else part for index, part in enumerate(parts)]):
+        for given, one in ((parts, single), (tuple(parts), single), ([*parts[:-1], parts[-1].astype("f8")], double)):
             found = gradus.kmeans(given, 7, **options)
             assert [labels.dtype for labels in found.labels] == [np.int32] * len(parts)
             assert [len(labels) for labels in found.labels] == [len(part) for part in parts]
