@@ -34,13 +34,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* too_late = "the GPUs of the ranks have not connected within the time limit";
 
-/// Waits for the work in the stream. If another rank has given up, calls abort(), which ends the sums in the stream.
+/// Waits while query() returns cudaErrorNotReady. If another rank has given up, calls abort(), which ends the sums.
 /// failure() returns the reason why the sums never end, or an empty string.
-template <class Failure, class Abort>
-void wait_unless_ended(const cuda::Stream& stream, Communicator& communicator, const Failure& failure,
-                       const Abort& abort) {
+template <class Query, class Failure, class Abort>
+void wait_unless_ended(const Query& query, Communicator& communicator, const Failure& failure, const Abort& abort) {
   while (true) {
-    const cudaError_t state = cudaStreamQuery(stream);
+    const cudaError_t state = query();
     if (state != cudaErrorNotReady) return cuda::check(state, "the work in the stream");
     const std::string why = failure();
     if (why.empty() && !communicator.has_ended()) continue;
@@ -64,13 +63,14 @@ class PeerRankSums final : public RankSums {
       return addresses;
     });
   }
-  void wait(const cuda::Stream& stream) override {
-    wait_unless_ended(
-        stream, communicator_, [] { return std::string(); }, [this] { sums_.abort(); });
-  }
   Way way() const override { return Way::peers; }
 
  private:
+  void wait_until(const State& state) override {
+    wait_unless_ended(
+        state, communicator_, [] { return std::string(); }, [this] { sums_.abort(); });
+  }
+
   Communicator& communicator_;
   cuda::PeerSums sums_;
 };
@@ -110,9 +110,8 @@ class NcclSums final : public RankSums {
     const cuda::Stream stream;
     own.clear(stream);
     for (const std::int64_t count : {std::int64_t{1}, most}) add_up(own.data(), all.data(), count, stream);
-    wait_unless_ended(
-        stream, communicator_, [&] { return Clock::now() > end ? std::string(too_late) : failure(); },
-        [this] { abort(); });
+    wait_unless_ended([&] { return cudaStreamQuery(stream); }, communicator_,
+                      [&] { return Clock::now() > end ? std::string(too_late) : failure(); }, [this] { abort(); });
   }
   // There is no destructor that closes the connection: at the end of the process, CUDA may have shut down.
 
@@ -123,15 +122,15 @@ class NcclSums final : public RankSums {
         "ncclAllReduce");
   }
 
-  void wait(const cuda::Stream& stream) override {
-    wait_unless_ended(
-        stream, communicator_, [this] { return failure(); }, [this] { abort(); });
-  }
-
   Way way() const override { return Way::nccl; }
 
  private:
   void abort() { nccl_.abort(std::exchange(connection_, nullptr)); }
+
+  void wait_until(const State& state) override {
+    wait_unless_ended(
+        state, communicator_, [this] { return failure(); }, [this] { abort(); });
+  }
 
   /// Returns the error that a connection to another machine has met, for example because a process there has ended.
   std::string failure() const {
@@ -160,11 +159,15 @@ class HostSums final : public RankSums {
     cuda::check(cudaMemcpyAsync(all, words_.data(), bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
   }
 
-  void wait(const cuda::Stream& stream) override { stream.wait(); }
-
   Way way() const override { return Way::host; }
 
  private:
+  void wait_until(const State& state) override {
+    cudaError_t result = cudaErrorNotReady;
+    while (result == cudaErrorNotReady) result = state();
+    cuda::check(result, "the work in the stream");
+  }
+
   Communicator& communicator_;
   cuda::PinnedBuffer<std::uint64_t> words_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "cuda/stream.hpp"
 #include "ranks/ranks.hpp"
@@ -36,10 +37,22 @@ class RankSums {
   virtual void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) = 0;
   /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, because the sum would then
   /// never end.
-  virtual void wait(const cuda::Stream& stream) = 0;
+  void wait(const cuda::Stream& stream) {
+    wait_until([&stream] { return cudaStreamQuery(stream); });
+  }
+  /// Waits for the work before the event, like wait(stream).
+  void wait(const cuda::Event& event) {
+    wait_until([&event] { return cudaEventQuery(event); });
+  }
   virtual Way way() const = 0;
 
+ protected:
+  /// Returns cudaErrorNotReady while the work is not complete.
+  using State = std::function<cudaError_t()>;
+
  private:
+  virtual void wait_until(const State& state) = 0;
+
   int gpu_ = -1;  ///< the GPU of this rank; -1 before the ranks are connected
 };
 
