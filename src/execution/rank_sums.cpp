@@ -57,11 +57,10 @@ class PeerRankSums final : public RankSums {
       : communicator_(ranks.communicator()), sums_(ranks.rank(), gpus) {}
 
   void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) override {
-    sums_.add_up(own, all, count, stream, [this](void* address) {
-      std::vector<void*> addresses(static_cast<std::size_t>(communicator_.size()));
-      communicator_.gather(std::as_bytes(std::span(&address, 1)), std::as_writable_bytes(std::span(addresses)));
-      return addresses;
-    });
+    sums_.add_up(own, all, count, stream, exchange_);
+  }
+  Inboxes inboxes(std::int64_t words, const cuda::Stream& stream) override {
+    return {sums_.inboxes(words, stream, exchange_), sums_.abort_flag()};
   }
   Way way() const override { return Way::peers; }
 
@@ -72,6 +71,11 @@ class PeerRankSums final : public RankSums {
   }
 
   Communicator& communicator_;
+  cuda::PeerSums::Exchange exchange_ = [this](void* address) {
+    std::vector<void*> addresses(static_cast<std::size_t>(communicator_.size()));
+    communicator_.gather(std::as_bytes(std::span(&address, 1)), std::as_writable_bytes(std::span(addresses)));
+    return addresses;
+  };
   cuda::PeerSums sums_;
 };
 

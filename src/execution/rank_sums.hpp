@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "cuda/stream.hpp"
 #include "ranks/ranks.hpp"
@@ -45,6 +46,16 @@ class RankSums {
     wait_until([&event] { return cudaEventQuery(event); });
   }
   virtual Way way() const = 0;
+
+  /// Memory for kernels of all ranks that wait for each other.
+  struct Inboxes {
+    std::span<Word* const> of_ranks;  ///< one inbox on the GPU of each rank; the kernels of all ranks can write to all
+    const int* abort = nullptr;       ///< GPU address of a flag; wait() sets it if another rank has given up
+  };
+  /// Returns inboxes of at least `words` words, or none unless way() is `peers`. They are aligned to 256 bytes and exist
+  /// as long as this object. The next sum overwrites them. Between other use of the inboxes and a sum, all ranks must
+  /// wait for each other. Collective.
+  virtual Inboxes inboxes(std::int64_t /*words*/, const cuda::Stream& /*stream*/) { return {}; }
 
  protected:
   /// Returns cudaErrorNotReady while the work is not complete.
