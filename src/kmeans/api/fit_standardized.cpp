@@ -10,6 +10,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 KMeansResult<T> fit_standardized(const FitCall<T>& call) {
   const JobPlan<T> plan = check(call);
+  check_memory_with_copy(call, plan);
   const StandardizedPoints<T> points(call.points, plan.rows, plan.here);
   return fit_standardized(points, call.options, call.memory, points.here());
 }

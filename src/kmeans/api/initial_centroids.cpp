@@ -54,6 +54,7 @@ template <class T>
 KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call) {
   call.ranks.agree([&] { check_no_labels(call.memory); });
   const JobPlan<T> plan = check(call);
+  check_memory_with_copy(call, plan);
   const StandardizedPoints<T> points(call.points, plan.rows, plan.here);
   Matrix<T> copy;
   KMeansInitialCentroids<T> first =

@@ -13,13 +13,6 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-bool is_free(std::uint64_t bytes) {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return bytes <= free;
-}
-
 /// Copies the rows, without gaps between them, to pages of `memory` that hold nothing else. Several threads copy.
 /// Returns the copy.
 template <class T>
@@ -51,7 +44,7 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
   resident.bytes = needs.bytes + point_bytes + weight_bytes;
   const std::uint64_t limit = execution.gpu_memory_limit;
   const bool is_granted = limit == 0 || resident.bytes <= limit;
-  if (is_granted && is_free(resident.bytes)) return resident;
+  if (is_granted && cuda::has_free_memory(resident.bytes)) return resident;
   if (!needs.host_rows || point_bytes == 0) {
     // If the library has chosen the GPU, the points fit the limit. Only their copy of unit length may exceed it.
     if (execution.device == Device::gpu || !execution.variant.empty())
