@@ -11,6 +11,7 @@
 #include "core/stop.hpp"
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
+#include "kmeans/kmeans.hpp"
 
 namespace gradus {
 
@@ -122,7 +123,7 @@ Centered centered(MatrixView<const T> points, const std::vector<std::int64_t>& s
 template <class T>
 void check(MatrixView<const T> points, const KMeansProjectionOptions& options, const Execution& execution) {
   execution::check_execution(execution);
-  execution::check_extent(points, "points");
+  execution::check_extent(points, "points", kmeans_detail::most_points);
   if (!points.place().is_host())
     throw UnsupportedError(about("points") + "they are on " + execution::gpu_number(points.place().gpu) +
                            ", but points are projected on the CPU; copy them to host memory");

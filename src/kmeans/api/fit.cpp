@@ -160,7 +160,8 @@ namespace detail {
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) return room::fit_on_gpus(points, options, memory, execution);
+  if (const auto parts = room::in_parts(points, memory.weights, options.clusters, execution))
+    return room::fit_on_gpus(points, options, memory, *parts);
   return execution::whole_call<T>("kmeans", execution, [&](const Execution& here, core::Ranks& ranks) {
     const room::FitCall<T> call{points, options, memory, here, ranks};
     return options.standardize ? room::fit_standardized(call) : room::fit(call);

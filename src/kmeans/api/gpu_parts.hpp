@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "execution/request.hpp"
 #include "gradus/kmeans.hpp"
 #include "gradus/rows_of_rank.hpp"
+#include "kmeans/gpu/limits.hpp"
 #include "kmeans/points/host_copy.hpp"
 
 namespace gradus::kmeans_detail {
@@ -23,7 +25,9 @@ class GpuParts {
   /// OutOfMemoryError if a GPU has no room for its part.
   GpuParts(MatrixView<const T> points, const Execution& execution, const execution::PartMemory& needed)
       : execution_(without_surplus(execution, points.rows())), group_(execution_),
-        ranges_(group_.divide(points.rows(), needed)) {
+        ranges_(group_.divide(points.rows(), [&](std::size_t part, std::int64_t rows) {
+          return rows > most_points_on_gpu ? std::numeric_limits<std::uint64_t>::max() : needed(part, rows);
+        })) {
     for (int rank = 0; rank < group_.size(); ++rank) parts_.push_back(part(points, rank));
   }
   /// The parts exist already, one for each GPU. Without GPUs, the CPU works on all parts. No part may be empty.

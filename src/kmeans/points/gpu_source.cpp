@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <string>
+
 #include "core/text.hpp"
 #include "execution/request.hpp"
 #include "kmeans/assign/distance.hpp"
+#include "kmeans/gpu/limits.hpp"
 #include "kmeans/points/gpu_points.hpp"
 #include "kmeans/points/unit_rows.hpp"
 #include "kmeans/seeding/cuda_cover.hpp"
@@ -138,6 +141,10 @@ template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
                                               const Execution& execution, const GpuNeeds& needs,
                                               const core::RankRows& rank_rows) {
+  if (points.rows() > most_points_on_gpu)
+    throw UnsupportedError(about("points") + "a process with a communicator has at most " +
+                           std::to_string(most_points_on_gpu) + " on its GPU, not " + std::to_string(points.rows()) +
+                           "; start more processes, or use the CPU");
   return std::make_unique<GpuPoints<T>>(points, weights, execution, needs, rank_rows);
 }
 

@@ -13,6 +13,7 @@
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_gpus.hpp"
 #include "gradus/kmeans_parts.hpp"
+#include "kmeans/api/on_gpus.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/on_gpu.hpp"
@@ -93,6 +94,28 @@ TYPED_TEST(KMeansGpus, fit_with_every_option) {
       EXPECT_EQ(tests::difference(one, kmeans(job.points, job.options, memory, on_gpus(gpus)), 0, 2500), "")
           << change.name << " on " << gpus.size() << " GPUs";
   }
+}
+
+TYPED_TEST(KMeansGpus, fit_in_many_parts_of_one_gpu) {
+  using T = TypeParam;
+  struct Row {
+    Size size;
+    std::int64_t most_of_a_part;
+  };
+  // In the second row, a part has fewer points than there are clusters.
+  for (const auto& [size, most] : {Row{{611, 3, 9}, 97}, Row{{200, 16, 60}, 13}})
+    for (const KMeansInit init : all_inits)
+      for (const bool weighted : {false, true}) {
+        const Job<T> job = make_job<T>(size.n, size.d, size.k, Data::wild, init, weighted);
+        const KMeansMemory<T> memory = job.memory(0, size.n);
+        Execution execution;
+        execution.device = Device::gpu;
+        const auto parts = kmeans_detail::in_parts(job.points.view(), memory.weights, size.k, execution, most);
+        ASSERT_TRUE(parts && std::ssize(parts->gpus) > size.n / most);
+        const KMeansResult<T> one = kmeans(job.points, job.options, memory, on_processor());
+        EXPECT_EQ(tests::difference(one, kmeans(job.points, job.options, memory, *parts), 0, size.n), "")
+            << size.n << " points, init " << static_cast<int>(init) << ", weighted " << weighted;
+      }
 }
 
 TYPED_TEST(KMeansGpus, choose_the_same_first_rows) {
