@@ -3,8 +3,7 @@
 // This is 16384 multiply-adds in 16 cycles, eight times the rate of VNNI.
 //
 // * Registers. Two tiles of points and two tiles of centroids give four tiles of sums: 4 loads feed 4 products. The
-// sums
-//   start with the offsets, which a load with stride 0 copies to all rows.
+//   sums start with the offsets, which a load with stride 0 copies to all rows.
 // * Candidates. 16 sums take one cycle of a product over 64 columns, so the selection must take few instructions per 16
 //   scores. The scores of a step, 32 points x 32 clusters, are written to a buffer in the first-level cache and
 //   compared with the limits of the points. If a score passes, the limit decreases to the least score plus the band,
