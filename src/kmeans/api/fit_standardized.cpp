@@ -10,7 +10,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 KMeansResult<T> fit_standardized(const FitCall<T>& call) {
   const JobPlan<T> plan = check(call);
-  const StandardizedPoints<T> points(call.points, plan.rows, plan.here);
+  const StandardizedPoints<T> points(call.points.shape(), plan.rows, plan.here);
   return fit_standardized(points, call.options, call.memory, points.here());
 }
 

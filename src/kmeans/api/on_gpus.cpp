@@ -43,7 +43,7 @@ execution::PartMemory memory_of_parts(MatrixView<const T> points, const KMeansOp
 template <class T>
 KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                             const Execution& execution) {
-  check_arguments(points, options, memory, execution::on_first_gpu(execution), true);
+  check_arguments<T>(points, options, memory, execution::on_first_gpu(execution), true);
   GpuParts<T> parts(points, execution, memory_of_parts(points, options, memory, execution));
   return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
                                           int) { return detail::kmeans(rows, options, own, here); });
@@ -52,7 +52,7 @@ KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& opt
 template <class T>
 KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, const KMeansOptions& options,
                                                     const KMeansMemory<T>& memory, const Execution& execution) {
-  check_arguments(points, options, memory, execution::on_first_gpu(execution), true);
+  check_arguments<T>(points, options, memory, execution::on_first_gpu(execution), true);
   check_no_labels(memory);
   GpuParts<T> parts(points, execution, memory_of_parts(points, options, memory, execution));
   auto results = parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
