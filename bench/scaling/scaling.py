@@ -90,19 +90,19 @@ class Job:
         return statistics.median(self.values(name))
 
 
-def positive_least_squares(rows):
+def positive_least_squares(rows, scales=None):
     """Fits value = first * x + second * y to the rows (first, second, value). Returns x >= 0 and y >= 0 that minimize
-    the sum of the squared relative errors."""
-    rows = [(first / value, second / value) for first, second, value in rows if value > 0]
-    aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
-    a, b = (sum(row[i] for row in rows) for i in (0, 1))
+    the sum of the squared errors, each divided by its scale (default: the value)."""
+    scaled = [(first / scale, second / scale, value / scale)
+              for (first, second, value), scale in zip(rows, scales or [row[2] for row in rows]) if scale > 0]
+    aa, ab, bb, a, b = (sum(row[i] * row[j] for row in scaled) for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2)))
     determinant = aa * bb - ab * ab
     if determinant > 1e-12 * aa * bb:
         x, y = (a * bb - b * ab) / determinant, (b * aa - a * ab) / determinant
         if x >= 0 and y >= 0:
             return x, y
-    alone = [(a / aa if aa else 0.0, 0.0), (0.0, b / bb if bb else 0.0)]
-    return min(alone, key=lambda xy: sum((row[0] * xy[0] + row[1] * xy[1] - 1) ** 2 for row in rows))
+    alone = [(max(a / aa, 0.0) if aa else 0.0, 0.0), (0.0, max(b / bb, 0.0) if bb else 0.0)]
+    return min(alone, key=lambda xy: sum((row[0] * xy[0] + row[1] * xy[1] - row[2]) ** 2 for row in scaled))
 
 
 def link_terms(ranks, words):

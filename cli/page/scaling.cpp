@@ -96,7 +96,9 @@ void add_gpu_curve(Page& page, const JsonValue& curve) {
              .places_name = "GPUs",
              .values_name = "median iteration, ms",
              .places = places_of(points, "gpus"),
-             .series = {series_of(points, "measured", "seconds", milliseconds)},
+             .series = {series_of(points, "measured", "seconds", milliseconds),
+                        series_of(points, "floor", "floor_seconds", milliseconds),
+                        series_of(points, "model", "model_seconds", milliseconds)},
              .logarithmic = curve["kind"].text() == "strong"};
   time.series.front().low = series_of(points, "", "lowest", milliseconds).values;
   time.series.front().high = series_of(points, "", "highest", milliseconds).values;
@@ -104,6 +106,9 @@ void add_gpu_curve(Page& page, const JsonValue& curve) {
   PageTable table{{{"GPUs"},
                    {"rows"},
                    {"iteration, ms"},
+                   {"floor, ms"},
+                   {"model, ms"},
+                   {"model off by"},
                    {"efficiency"},
                    {"fit, s"},
                    {"with reading and writing, s"},
@@ -113,6 +118,9 @@ void add_gpu_curve(Page& page, const JsonValue& curve) {
   for (const JsonValue& point : points.elements())
     table.rows.push_back({counted_text(point["gpus"]), counted_text(point["rows"]),
                           fmt::format("{:.4g}", milliseconds * point["seconds"].number()),
+                          fmt::format("{:.4g}", milliseconds * point["floor_seconds"].number()),
+                          fmt::format("{:.4g}", milliseconds * point["model_seconds"].number()),
+                          fmt::format("{:+.1f} %", percent * point["model_deviation"].number()),
                           fmt::format("{:.3f}", point["efficiency"].number()),
                           fmt::format("{:.4g}", point["fit_seconds"].number()),
                           fmt::format("{:.4g}", point["total_seconds"].number()),
@@ -120,14 +128,40 @@ void add_gpu_curve(Page& page, const JsonValue& curve) {
   page.table(table);
 }
 
+/// Adds a chart of the predicted efficiencies. `key` is the figure of a point that counts the machines or GPUs.
+void add_predicted_chart(Page& page, const JsonValue& predicted, const std::string& key, const std::string& counted) {
+  Chart chart{.kind = Chart::Kind::lines,
+              .title = "predicted efficiency by " + counted,
+              .places_name = counted,
+              .values_name = "predicted efficiency, %"};
+  for (const JsonValue& curve : predicted["curves"].elements()) {
+    chart.places = places_of(curve["points"], key);
+    chart.series.push_back(series_of(curve["points"], curve["title"].text() + " (predicted)", "efficiency", percent));
+  }
+  page.chart(chart);
+}
+
 /// Adds a result of bench/scaling/gpus.py.
 void add_gpu_scaling(Page& page, const JsonValue& scaling) {
   page.paragraph(fmt::format(
       "One process on several GPUs. The time is the median of {} iterations, and of {} rounds, each of which "
-      "ran everything once, in a random order. Efficiency: the time of one GPU for a GPU's share of the "
-      "rows, divided by the time taken.",
+      "ran everything once, in a random order. Floor: the time of one GPU for a GPU's share of the rows. Efficiency: "
+      "the floor divided by the time.",
       scaling["iterations"].whole(), scaling["repeats"].whole()));
+  const JsonValue link = scaling["link"];
+  page.paragraph(fmt::format(
+      "Model: the time of the rows and of an iteration, fitted to one GPU, and the time of the sums, fitted to all "
+      "shapes: {:.3g} µs for each of 2 ceil(log2 p) steps, and 2 (p-1)/p times the bytes at {:.3g} GB/s.",
+      1e6 * link["latency_seconds"].number(), 1e-9 * link["bytes_per_second"].number()));
   for (const JsonValue& curve : scaling["curves"].elements()) add_gpu_curve(page, curve);
+  const JsonValue predicted = scaling["predicted"];
+  page.heading(3, "Predicted, not measured: up to a thousand GPUs");
+  page.paragraph(fmt::format(
+      "The model for hosts of {} GPUs like these. Between hosts, each GPU is assumed to send {:g} GB/s, with {:g} µs a "
+      "step. Efficiency: the time of one GPU divided by the time of all GPUs, each with the same number of rows.",
+      predicted["gpus_of_a_host"].whole(), 1e-9 * predicted["bytes_per_second"].number(),
+      1e6 * predicted["latency_seconds"].number()));
+  add_predicted_chart(page, predicted, "gpus", "GPUs");
 }
 
 void add_checks(Page& page, const JsonValue& checks) {
@@ -182,15 +216,7 @@ void add_predicted(Page& page, const JsonValue& predicted) {
                   "for weak scaling, with equal rows on each.",
                   predicted["cores"].whole(), predicted["shape"].text(), 1e-9 * predicted["bytes_per_second"].number(),
                   1e6 * predicted["latency_seconds"].number()));
-  Chart chart{.kind = Chart::Kind::lines,
-              .title = "predicted efficiency by machines",
-              .places_name = "machines",
-              .values_name = "predicted efficiency, %"};
-  for (const JsonValue& curve : predicted["curves"].elements()) {
-    chart.places = places_of(curve["points"], "nodes");
-    chart.series.push_back(series_of(curve["points"], curve["title"].text() + " (predicted)", "efficiency", percent));
-  }
-  page.chart(chart);
+  add_predicted_chart(page, predicted, "nodes", "machines");
   PageTable table{{{"machines"}, {"rows a machine for 90 %, predicted"}}, {}};
   for (const JsonValue& one : predicted["rule"].elements())
     table.rows.push_back({counted_text(one["nodes"]), counted_text(one["rows"])});

@@ -31,6 +31,16 @@ class PeerSums {
   /// Enqueues a kernel that sets all[i] to the sum of own[i] over all members, modulo 2^64. All members must enqueue
   /// the same sums in the same order. Both arrays are aligned to 16 bytes and do not overlap. `count` is even.
   void add_up(const Word* own, Word* all, std::int64_t count, const Stream& stream, const Exchange& exchange);
+  /// Returns the addresses of the inboxes, in the order of the members. An inbox is on the GPU of its member, has at
+  /// least `words` words, and kernels of all members can write to it. It is aligned to 256 bytes. The next sum
+  /// overwrites the inboxes. Between a sum and other use of the inboxes, all members must wait for each other. All
+  /// members call it together. Waits for the work in the stream.
+  std::span<Word* const> inboxes(std::int64_t words, const Stream& stream, const Exchange& exchange) {
+    reserve(words, stream, exchange);
+    return {inboxes_, static_cast<std::size_t>(size_)};
+  }
+  /// Returns the GPU address of a flag that becomes 1 when abort() is called.
+  const int* abort_flag() const { return abort_on_gpu_; }
   /// Ends the sums of this member that wait for other members. Their results are invalid.
   void abort() { *static_cast<volatile int*>(abort_.get()) = 1; }
 

@@ -27,13 +27,12 @@ namespace {
 
 using Word = RankSums::Word;
 
-/// Waits for the work in the stream. If another rank has given up, calls abort(), which ends the sums in the stream.
+/// Waits while query() returns cudaErrorNotReady. If another rank has given up, calls abort(), which ends the sums.
 /// failure() returns the reason why the sums never end, or an empty string.
-template <class Failure, class Abort>
-void wait_unless_ended(const cuda::Stream& stream, Communicator& communicator, const Failure& failure,
-                       const Abort& abort) {
+template <class Query, class Failure, class Abort>
+void wait_unless_ended(const Query& query, Communicator& communicator, const Failure& failure, const Abort& abort) {
   while (true) {
-    const cudaError_t state = cudaStreamQuery(stream);
+    const cudaError_t state = query();
     if (state != cudaErrorNotReady) return cuda::check(state, "the work in the stream");
     const std::string why = failure();
     if (why.empty() && !communicator.has_ended()) continue;
@@ -51,20 +50,25 @@ class PeerRankSums final : public RankSums {
       : communicator_(ranks.communicator()), sums_(ranks.rank(), gpus) {}
 
   void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) override {
-    sums_.add_up(own, all, count, stream, [this](void* address) {
-      std::vector<void*> addresses(static_cast<std::size_t>(communicator_.size()));
-      communicator_.gather(std::as_bytes(std::span(&address, 1)), std::as_writable_bytes(std::span(addresses)));
-      return addresses;
-    });
+    sums_.add_up(own, all, count, stream, exchange_);
   }
-  void wait(const cuda::Stream& stream) override {
-    wait_unless_ended(
-        stream, communicator_, [] { return std::string(); }, [this] { sums_.abort(); });
+  Inboxes inboxes(std::int64_t words, const cuda::Stream& stream) override {
+    return {sums_.inboxes(words, stream, exchange_), sums_.abort_flag()};
   }
   Way way() const override { return Way::peers; }
 
  private:
+  void wait_until(const State& state) override {
+    wait_unless_ended(
+        state, communicator_, [] { return std::string(); }, [this] { sums_.abort(); });
+  }
+
   Communicator& communicator_;
+  cuda::PeerSums::Exchange exchange_ = [this](void* address) {
+    std::vector<void*> addresses(static_cast<std::size_t>(communicator_.size()));
+    communicator_.gather(std::as_bytes(std::span(&address, 1)), std::as_writable_bytes(std::span(addresses)));
+    return addresses;
+  };
   cuda::PeerSums sums_;
 };
 
@@ -91,15 +95,14 @@ class NcclSums final : public RankSums {
         "ncclAllReduce");
   }
 
-  void wait(const cuda::Stream& stream) override {
-    wait_unless_ended(
-        stream, communicator_, [this] { return failure(); },
-        [this] { nccl_.abort(std::exchange(connection_, nullptr)); });
-  }
-
   Way way() const override { return Way::nccl; }
 
  private:
+  void wait_until(const State& state) override {
+    wait_unless_ended(
+        state, communicator_, [this] { return failure(); },
+        [this] { nccl_.abort(std::exchange(connection_, nullptr)); });
+  }
   /// Returns the error that a connection to another machine has met, for example because a process there has ended.
   std::string failure() const {
     if (connection_ == nullptr) return {};
@@ -127,11 +130,15 @@ class HostSums final : public RankSums {
     cuda::check(cudaMemcpyAsync(all, words_.data(), bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
   }
 
-  void wait(const cuda::Stream& stream) override { stream.wait(); }
-
   Way way() const override { return Way::host; }
 
  private:
+  void wait_until(const State& state) override {
+    cudaError_t result = cudaErrorNotReady;
+    while (result == cudaErrorNotReady) result = state();
+    cuda::check(result, "the work in the stream");
+  }
+
   Communicator& communicator_;
   cuda::PinnedBuffer<std::uint64_t> words_;
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 
 #include "cuda/stream.hpp"
 #include "ranks/ranks.hpp"
@@ -36,10 +38,32 @@ class RankSums {
   virtual void add_up(const Word* own, Word* all, std::int64_t count, const cuda::Stream& stream) = 0;
   /// Waits for the work in the stream. Throws gradus::Error if another rank has given up, because the sum would then
   /// never end.
-  virtual void wait(const cuda::Stream& stream) = 0;
+  void wait(const cuda::Stream& stream) {
+    wait_until([&stream] { return cudaStreamQuery(stream); });
+  }
+  /// Waits for the work before the event, like wait(stream).
+  void wait(const cuda::Event& event) {
+    wait_until([&event] { return cudaEventQuery(event); });
+  }
   virtual Way way() const = 0;
 
+  /// Memory for kernels of all ranks that wait for each other.
+  struct Inboxes {
+    std::span<Word* const> of_ranks;  ///< one inbox on the GPU of each rank; the kernels of all ranks can write to all
+    const int* abort = nullptr;       ///< GPU address of a flag; wait() sets it if another rank has given up
+  };
+  /// Returns inboxes of at least `words` words, or none unless way() is `peers`. They are aligned to 256 bytes and exist
+  /// as long as this object. The next sum overwrites them. Between other use of the inboxes and a sum, all ranks must
+  /// wait for each other. Collective.
+  virtual Inboxes inboxes(std::int64_t /*words*/, const cuda::Stream& /*stream*/) { return {}; }
+
+ protected:
+  /// Returns cudaErrorNotReady while the work is not complete.
+  using State = std::function<cudaError_t()>;
+
  private:
+  virtual void wait_until(const State& state) = 0;
+
   int gpu_ = -1;  ///< the GPU of this rank; -1 before the ranks are connected
 };
 

@@ -32,9 +32,10 @@ struct PassCounters {
 struct UpdateState {
   double shift;
   double explained;
-  int empty;      ///< nonzero if a cluster has no weight, or too little weight to show in the sums
-  int doubtful;   ///< nonzero if the sums do not determine some mean
-  int different;  ///< nonzero if a centroid moved
+  int empty;                     ///< nonzero if a cluster has no weight, or too little weight to show in the sums
+  int doubtful;                  ///< nonzero if the sums do not determine some mean
+  int different;                 ///< nonzero if a centroid moved
+  unsigned int finished_blocks;  ///< number of blocks of update_centroids() that have finished
 };
 
 template <class T>
@@ -424,33 +425,6 @@ struct ExactSumsView {
   }
 };
 
-/// Reports whether a cluster is empty. Launch: one thread per cluster.
-template <class T>
-__global__ void find_empty(const __grid_constant__ ExactUpdateJob<T> job) {
-  const int cluster = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (cluster >= job.k) return;
-  const Presence presence = ExactSumsView<T>{job}.presence(cluster);
-  if (presence == Presence::unknown || (presence == Presence::none && job.relocates)) job.state->empty = 1;
-}
-
-/// Computes the means. Launch: a grid-stride loop over the coordinates.
-template <class T>
-__global__ void new_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
-  if (job.state->empty != 0) return;
-  const ExactSumsView<T> sums{job};
-  const std::int64_t area = static_cast<std::int64_t>(job.k) * job.d;
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < area; index += stride) {
-    const int cluster = static_cast<int>(index / job.d);
-    const int dim = static_cast<int>(index % job.d);
-    job.next[index] = job.centroids[index];
-    if (sums.count(cluster) == 0) continue;
-    const core::Certified<T> mean = sums.mean(cluster, dim);
-    job.next[index] = mean.value;
-    if (!mean.certain) job.state->doubtful = 1;
-  }
-}
-
 /// Returns true if the means cannot be computed without reading the points. In this case the driver updates the
 /// centroids, and the kernels do not.
 __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
@@ -460,86 +434,140 @@ __host__ __device__ inline bool is_for_the_frame(const UpdateState& state) {
 __device__ inline int bits_of(float value) { return __float_as_int(value); }
 __device__ inline long long bits_of(double value) { return __double_as_longlong(value); }
 
-/// Scales the centroids to unit length if requested. Then computes the movement of each centroid and the explained
-/// inertia of its cluster. Sums over dimensions must have the same order as in the driver on the host, which is
-/// ascending. Therefore, every lane adds up the values of all lanes, one after another. Launch: one warp per cluster.
-template <class T>
-__global__ void judge_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
-  constexpr unsigned int everyone = 0xffffffffu;
-  if (is_for_the_frame(*job.state)) return;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int cluster = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
-  if (cluster >= job.k) return;
-  const std::int64_t begin = static_cast<std::int64_t>(cluster) * job.d;
-  const auto in_order = [&](auto&& term, auto&& take) {
-    for (int first = 0; first < job.d; first += 32) {
-      const double own = first + lane < job.d ? term(first + lane) : 0.0;
-      const int count = job.d - first < 32 ? job.d - first : 32;
-      for (int source = 0; source < count; ++source) take(__shfl_sync(everyone, own, source));
+inline constexpr int update_threads = 128;
+inline constexpr int added_at_once = 1024;  ///< a multiple of update_threads
+
+/// Adds up values in ascending order, like the driver on the host. The threads of a block compute the values and store
+/// them in shared memory. The first thread of warp i adds up sum i.
+template <int Sums>
+class OrderedSums {
+ public:
+  /// `near` has Sums x added_at_once elements in shared memory.
+  __device__ explicit OrderedSums(double* near) : near_(near) {}
+
+  /// Calls terms(index, values) for each index below `count`, which stores a value for each sum. Calls take(value) for
+  /// each value of a sum, in the thread that adds up this sum. All threads of the block must call this function.
+  /// The same thread handles the same indices in every call.
+  template <class Terms, class Take>
+  __device__ void add(std::int64_t count, const Terms& terms, const Take& take) {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    for (std::int64_t first = 0; first < count; first += added_at_once) {
+      const int width = count - first < added_at_once ? static_cast<int>(count - first) : added_at_once;
+      for (int index = static_cast<int>(threadIdx.x); index < width; index += update_threads) {
+        double values[Sums] = {};
+        terms(first + index, values);
+#pragma unroll
+        for (int sum = 0; sum < Sums; ++sum) near_[sum * added_at_once + index] = values[sum];
+      }
+      __syncthreads();  // these values are stored
+      if (threadIdx.x % 32 == 0 && warp < Sums) {
+        const double* const values = near_ + warp * added_at_once;
+#pragma unroll 16
+        for (int index = 0; index < width; ++index) take(values[index]);
+      }
+      __syncthreads();  // these values have been added before the next ones replace them
     }
-  };
-  const ExactSumsView<T> sums{job};
-  if (job.to_unit_length && sums.count(cluster) > 0) {
-    double largest = 0;
-    for (int dim = lane; dim < job.d; dim += 32)
-      largest = fmax(largest, fabs(static_cast<double>(job.next[begin + dim])));
-    for (int lanes = 16; lanes > 0; lanes /= 2) largest = fmax(largest, __shfl_xor_sync(everyone, largest, lanes));
-    const NearOne scale(largest);
-    double squares = 0;
-    in_order([&](int dim) { return scale(static_cast<double>(job.next[begin + dim])); },
-             [&](double value) { squares = fma(value, value, squares); });
-    const double length = sqrt(squares);
-    for (int dim = lane; dim < job.d; dim += 32)  // if the mean has no direction, the cluster keeps its old centroid
-      job.next[begin + dim] = largest > 0 ? static_cast<T>(scale(static_cast<double>(job.next[begin + dim])) / length)
-                                          : job.centroids[begin + dim];
-    __syncwarp();  // the row has unit length
   }
-  const double weight = sums.weight(cluster);
-  double shift = 0;
-  double explained = 0;
-  bool different = false;
-  in_order(
-      [&](int dim) {
-        const T before = job.centroids[begin + dim];
-        const T after = job.next[begin + dim];
-        different |= bits_of(before) != bits_of(after);
-        const double moved = static_cast<double>(after) - static_cast<double>(before);
-        return moved * moved;
-      },
-      [&](double square) { shift += square; });
-  if (weight > 0)
-    in_order(
-        [&](int dim) {
-          const double centroid =
-              (static_cast<double>(job.centroids[begin + dim]) - job.middle[dim]) * job.coordinate_scale;
-          return centroid * (2 * (sums.mean_from_middle(cluster, dim) * job.coordinate_scale) - centroid);
-        },
-        [&](double term) { explained += term; });
-  if (__any_sync(everyone, different) && lane == 0) job.state->different = 1;
-  if (lane != 0) return;
-  job.parts[cluster] = shift;
-  job.parts[job.k + cluster] = weight * explained;
+
+ private:
+  double* near_;
+};
+
+/// Scales the new centroid of a cluster to unit length. If the mean has no direction, the cluster keeps its old
+/// centroid. The threads of a block call this function together.
+template <class T>
+__device__ void scale_centroid(const ExactUpdateJob<T>& job, std::int64_t begin, double* near) {
+  __shared__ double largest;
+  __shared__ double length;
+  double own = 0;
+  for (int dim = static_cast<int>(threadIdx.x); dim < job.d; dim += update_threads)
+    own = fmax(own, fabs(static_cast<double>(job.next[begin + dim])));
+  near[threadIdx.x] = own;
+  __syncthreads();  // the largest coordinate of each thread is stored
+  if (threadIdx.x == 0) {
+    for (int index = 1; index < update_threads; ++index) own = fmax(own, near[index]);
+    largest = own;
+  }
+  __syncthreads();  // `largest` is known, and `near` may be replaced
+  const NearOne scale(largest);
+  double squares = 0;
+  OrderedSums<1>(near).add(
+      job.d, [&](std::int64_t dim, double* value) { *value = scale(static_cast<double>(job.next[begin + dim])); },
+      [&](double value) { squares = fma(value, value, squares); });
+  if (threadIdx.x == 0) length = sqrt(squares);
+  __syncthreads();  // `length` is known
+  for (int dim = static_cast<int>(threadIdx.x); dim < job.d; dim += update_threads)
+    job.next[begin + dim] = largest > 0 ? static_cast<T>(scale(static_cast<double>(job.next[begin + dim])) / length)
+                                        : job.centroids[begin + dim];
 }
 
-/// Adds up the movements and the explained inertias of all clusters in ascending order. Launch: one block of 256
-/// threads.
+/// Computes the new centroid of a cluster, its movement, and the explained inertia of the cluster. Stores in
+/// job.state what concerns all clusters. The threads of a block call this function together.
 template <class T>
-__global__ void judge_step(const __grid_constant__ ExactUpdateJob<T> job) {
-  if (is_for_the_frame(*job.state)) return;
-  constexpr int share = 1024;
-  __shared__ double near[2][share];
-  double total = 0;  // thread 0 adds up the shift, and thread 32 adds up the explained inertia
-  for (int first = 0; first < job.k; first += share) {
-    const int count = job.k - first < share ? job.k - first : share;
-    for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x)) {
-      near[0][index] = job.parts[first + index];
-      near[1][index] = job.parts[job.k + first + index];
-    }
-    __syncthreads();  // this part is loaded
-    if (threadIdx.x == 0 || threadIdx.x == 32)
-      for (int index = 0; index < count; ++index) total += near[threadIdx.x / 32][index];
-    __syncthreads();  // this part has been read before the next part is loaded
+__device__ void update_cluster(const ExactUpdateJob<T>& job, int cluster, double* near) {
+  const ExactSumsView<T> sums{job};
+  const std::int64_t begin = static_cast<std::int64_t>(cluster) * job.d;
+  const Presence presence = sums.presence(cluster);
+  if (presence == Presence::unknown || (presence == Presence::none && job.relocates)) {
+    if (threadIdx.x == 0) job.state->empty = 1;
+    return;
   }
+  for (int dim = static_cast<int>(threadIdx.x); dim < job.d; dim += update_threads) {
+    if (presence == Presence::none) {
+      job.next[begin + dim] = job.centroids[begin + dim];
+      continue;
+    }
+    const core::Certified<T> mean = sums.mean(cluster, dim);
+    job.next[begin + dim] = mean.value;
+    if (!mean.certain) job.state->doubtful = 1;
+  }
+  if (job.to_unit_length && presence != Presence::none) scale_centroid(job, begin, near);
+  const double weight = sums.weight(cluster);
+  bool is_different = false;
+  double total = 0;  // in one thread the shift, in another one the explained inertia
+  OrderedSums<2>(near).add(
+      job.d,
+      [&](std::int64_t dim, double* values) {
+        const T before = job.centroids[begin + dim];
+        const T after = job.next[begin + dim];
+        is_different |= bits_of(before) != bits_of(after);
+        const double moved = static_cast<double>(after) - static_cast<double>(before);
+        values[0] = moved * moved;
+        if (!(weight > 0)) return;
+        const double centroid = (static_cast<double>(before) - job.middle[dim]) * job.coordinate_scale;
+        values[1] =
+            centroid * (2 * (sums.mean_from_middle(cluster, static_cast<int>(dim)) * job.coordinate_scale) - centroid);
+      },
+      [&](double value) { total += value; });
+  if (is_different) job.state->different = 1;
+  if (threadIdx.x == 0) job.parts[cluster] = total;
+  if (threadIdx.x == 32) job.parts[job.k + cluster] = weight > 0 ? weight * total : 0.0;
+}
+
+/// Computes the new centroids and the outcome of the iteration. The last block to finish adds up the movements and the
+/// explained inertias of all clusters in ascending order. Launch: blocks of `update_threads` threads, a grid-stride
+/// loop over the clusters.
+template <class T>
+__global__ __launch_bounds__(update_threads) void update_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
+  __shared__ double near[2 * added_at_once];
+  __shared__ bool is_last;
+  for (int cluster = static_cast<int>(blockIdx.x); cluster < job.k; cluster += static_cast<int>(gridDim.x))
+    update_cluster(job, cluster, near);
+  __threadfence();  // the parts and the state of this block are visible before it counts itself as finished
+  __syncthreads();  // the whole block has written its parts
+  if (threadIdx.x == 0) is_last = atomicAdd(&job.state->finished_blocks, 1u) + 1 == gridDim.x;
+  __syncthreads();  // `is_last` is known
+  if (!is_last) return;
+  __threadfence();   // the parts of the other blocks are read after their counts
+  double total = 0;  // in one thread the shift, in another one the explained inertia
+  OrderedSums<2> sums(near);
+  sums.add(
+      job.k,
+      [&](std::int64_t cluster, double* values) {
+        values[0] = __ldcg(&job.parts[cluster]);
+        values[1] = __ldcg(&job.parts[job.k + cluster]);
+      },
+      [&](double value) { total += value; });
   if (threadIdx.x == 0) job.state->shift = total;
   if (threadIdx.x == 32) job.state->explained = total;
 }

@@ -138,7 +138,7 @@ GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights,
 
 template <class T>
 void gather_of_ranks(const DeviceRows<T>& own, const core::RankRows& rank_rows, std::span<const std::int64_t> numbers,
-                     std::int64_t stride, T* to, cuda::Job& job) {
+                     std::int64_t stride, const std::function<T*()>& allocate, cuda::Job& job) {
   using Words = execution::RankSums::Word;
   constexpr std::int64_t portion_bytes = std::int64_t{1} << 26;
   // Each portion has a multiple of 16 rows, so the next one begins at a multiple of 16 bytes.
@@ -148,8 +148,14 @@ void gather_of_ranks(const DeviceRows<T>& own, const core::RankRows& rank_rows, 
   execution::RankSums& sums = execution::RankSums::of(rank_rows.ranks(), job.gpu());
   const auto words_of = [&](std::int64_t rows) { return (rows * row_bytes + 15) / 16 * 2; };
   const auto all = static_cast<std::int64_t>(numbers.size());
-  cuda::DeviceBuffer<Words> mine(words_of(std::min(most, all)));
-  cuda::DeviceBuffer<std::int64_t> places_on_gpu(2 * std::min(most, all));
+  cuda::DeviceBuffer<Words> mine;
+  cuda::DeviceBuffer<std::int64_t> places_on_gpu;
+  // Allocates all memory before the first sum. In a sum, the other ranks would wait for a rank without memory.
+  T* const to = rank_rows.ranks().agree([&] {
+    mine = cuda::DeviceBuffer<Words>(words_of(std::min(most, all)));
+    places_on_gpu = cuda::DeviceBuffer<std::int64_t>(2 * std::min(most, all));
+    return allocate();
+  });
   for (std::int64_t first = 0; first < all; first += most) {
     const std::int64_t count = std::min(most, all - first);
     std::vector<std::int64_t> rows;
@@ -184,14 +190,17 @@ GpuPoints<T>::GpuPoints(const GpuPoints& all, std::span<const std::int64_t> rows
   const auto count = static_cast<std::int64_t>(rows.size());
   const std::int64_t columns = all.points_.columns();
   constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
-  cuda::require_free_memory(extra_bytes + static_cast<std::uint64_t>(count * (columns + 1) + quad) * sizeof(T) +
-                            rows.size_bytes());
-  owned_ = cuda::DeviceBuffer<T>(count * columns + quad);
-  cuda::check(cudaMemsetAsync(owned_.data() + count * columns, 0, 16, stream), "cudaMemsetAsync");
-  if (all.ranks().size() == 1) gather(all, rows, owned_.data());
-  else gather_of_ranks(device_rows(all), all.rank_rows(), rows, columns, owned_.data(), *job_);
+  const auto allocate = [&] {
+    cuda::require_free_memory(extra_bytes + static_cast<std::uint64_t>(count * (columns + 1) + quad) * sizeof(T) +
+                              rows.size_bytes());
+    owned_ = cuda::DeviceBuffer<T>(count * columns + quad);
+    cuda::check(cudaMemsetAsync(owned_.data() + count * columns, 0, 16, stream), "cudaMemsetAsync");
+    owned_weights_ = contiguous_copy(MatrixView<const T>(weights.data(), weights.size(), 1), *job_);
+    return owned_.data();
+  };
+  if (all.ranks().size() == 1) gather(all, rows, allocate());
+  else gather_of_ranks<T>(device_rows(all), all.rank_rows(), rows, columns, allocate, *job_);
   points_ = {owned_.data(), count, columns, job_->place()};
-  owned_weights_ = contiguous_copy(MatrixView<const T>(weights.data(), weights.size(), 1), *job_);
   weights_ = {owned_weights_.data(), weights.size(), job_->place()};
   stream.wait();
 }
@@ -320,7 +329,7 @@ Matrix<T> GpuPoints<T>::rows_at(std::span<const std::int64_t> numbers) const {
   template class GpuPoints<T>;                                                                              \
   template cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T>, cuda::Job&);                          \
   template void gather_of_ranks(const DeviceRows<T>&, const core::RankRows&, std::span<const std::int64_t>, \
-                                std::int64_t, T*, cuda::Job&)
+                                std::int64_t, const std::function<T*()>&, cuda::Job&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

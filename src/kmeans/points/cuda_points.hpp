@@ -1,6 +1,8 @@
 // Points on a GPU (gpu_points.hpp) in the form that kernels use.
 #pragma once
 
+#include <functional>
+
 #include "cuda/rows.cuh"
 #include "kmeans/points/gpu_points.hpp"
 
@@ -19,11 +21,12 @@ DeviceRows<T> device_rows(const GpuPoints<T>& points) {
 template <class T>
 cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job);
 
-/// Writes copies of rows to `to`, on the GPUs of all ranks. The copies begin `stride` elements apart. `numbers` are
-/// global row numbers, the same on all ranks, and `own` are the rows of this rank. `to` must be aligned to 16 bytes and
-/// have room for whole units of 16 bytes. Elements between the copies become zero. Collective.
+/// Writes copies of rows to the memory that allocate() returns, on the GPUs of all ranks. The copies begin `stride`
+/// elements apart. `numbers` are global row numbers, the same on all ranks, and `own` are the rows of this rank. The
+/// memory must be aligned to 16 bytes and have room for whole units of 16 bytes. Elements between the copies become
+/// zero. If allocate() throws on one rank, all ranks throw its error. Collective.
 template <class T>
 void gather_of_ranks(const DeviceRows<T>& own, const core::RankRows& rank_rows, std::span<const std::int64_t> numbers,
-                     std::int64_t stride, T* to, cuda::Job& job);
+                     std::int64_t stride, const std::function<T*()>& allocate, cuda::Job& job);
 
 }  // namespace gradus::kmeans_detail

@@ -138,7 +138,7 @@ std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_
                                                      VectorView<const T> weights) const {
   const std::uint64_t cover_bytes = gpu_cover_bytes(std::ssize(numbers), points_.columns(), false);
   // The sample is so small that every GPU receives all of it. So the GPUs choose without exchanging anything.
-  return this->ranks().agree([&] { return std::make_unique<GpuPoints<T>>(*this, numbers, weights, cover_bytes); });
+  return std::make_unique<GpuPoints<T>>(*this, numbers, weights, cover_bytes);
 }
 
 template <class T>

@@ -284,6 +284,7 @@ class TensorEngine final : public RankPasses<T> {
     Steps steps;
     steps.inertia_is_explained = true;
     const auto start = core::Clock::now();
+    begin_pass(centroids_);
     while (static_cast<int>(steps.records.size()) < rules.iterations) {
       const auto step_start = core::Clock::now();
       const auto looks = [&] { return core::seconds_since(start) > look_seconds; };
@@ -291,6 +292,8 @@ class TensorEngine final : public RankPasses<T> {
       else launch_pass();
       launch_update();
       fetch_outcome();
+      begin_pass(next_);  // the GPU rounds the next centroids while the host reads the outcome
+      read_outcome();
       const StepOutcome& outcome = host_outcome_[0];
       const UpdateState& update = outcome.update;
       if (outcome.of_ranks.stops > 0) break;
@@ -682,16 +685,20 @@ class TensorEngine final : public RankPasses<T> {
     update_.next = next_.data();
   }
 
-  /// Computes the labels of all points. The centroids must be on the GPU.
-  void launch_pass() {
+  /// Clears the outcome and rounds the centroids of the next pass.
+  void begin_pass(const cuda::DeviceBuffer<T>& centroids) {
     const cuda::Stream& stream = job_.stream();
     outcome_.clear(stream);
     cuda::check(cudaMemsetAsync(cluster_lengths_.data() + padded_clusters_, 0, sizeof(TensorLengths), stream),
                 "cudaMemsetAsync");
     convert_centroids<<<blocks_for(std::int64_t{padded_clusters_} * 32, 256), 256, 0, stream>>>(
-        centroids_.data(), filter_.k, padded_clusters_, conversion_, half_centroids_.data(), half_squares_.data(),
+        centroids.data(), filter_.k, padded_clusters_, conversion_, half_centroids_.data(), half_squares_.data(),
         cluster_lengths_.data(), cluster_lengths_.data() + padded_clusters_);
     cuda::check_launch("convert_centroids");
+  }
+
+  /// Computes the labels of all points. The centroids must be on the GPU, and begin_pass() must have rounded them.
+  void launch_pass() {
     earlier_doubtful_ = 0;
     if (rows_) return launch_pass_by_blocks();
     assign_block();
@@ -827,20 +834,21 @@ class TensorEngine final : public RankPasses<T> {
     const cuda::Stream& stream = job_.stream();
     ExactUpdateJob<T> update = update_;
     if (totals_) update.sums = totals_->words.data();
-    find_empty<T><<<blocks_for(update.k, 256), 256, 0, stream>>>(update);
-    cuda::check_launch("find_empty");
-    new_centroids<T><<<blocks(8), 256, 0, stream>>>(update);
-    cuda::check_launch("new_centroids");
-    judge_centroids<T><<<blocks_for(std::int64_t{update.k} * 32, 256), 256, 0, stream>>>(update);
-    cuda::check_launch("judge_centroids");
-    judge_step<T><<<1, 256, 0, stream>>>(update);
-    cuda::check_launch("judge_step");
+    const auto clusters = static_cast<unsigned int>(update.k);
+    update_centroids<T><<<std::min(blocks(8), clusters), update_threads, 0, stream>>>(update);
+    cuda::check_launch("update_centroids");
   }
 
+  /// Starts to copy the outcome to the host, for read_outcome().
   void fetch_outcome() {
     outcome_.copy_to_host(host_outcome_.data(), 1, job_.stream());
-    if (totals_) totals_->sums.wait(job_.stream());
-    else job_.stream().wait();
+    is_fetched_.record(job_.stream());
+  }
+
+  /// Waits for the outcome.
+  void read_outcome() {
+    if (totals_) totals_->sums.wait(is_fetched_);
+    else is_fetched_.wait();
     const std::int64_t doubtful = earlier_doubtful_ + host_outcome_[0].counters.doubtful;
     last_changed_ = host_outcome_[0].counters.changed;
     share_read_ = static_cast<double>(doubtful + last_changed_) / static_cast<double>(n_);
@@ -850,8 +858,10 @@ class TensorEngine final : public RankPasses<T> {
 
   void run_pass(MatrixView<const T> centroids) {
     centroids_.copy_from_host(centroids.data(), centroids_.size(), job_.stream());
+    begin_pass(centroids_);
     launch_pass();
     fetch_outcome();
+    read_outcome();
   }
 
   // Copies the sums to the host, for the driver. If `labels` is not null, copies the labels, too.
@@ -904,6 +914,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<StepOutcome> outcome_;
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
+  cuda::Event is_fetched_;  ///< recorded after the copy to host_outcome_
   cuda::Portions portions_;
   std::optional<RowBlocks<T>> rows_;  ///< set if the points are in host memory; kernels then process them by blocks
   cuda::DeviceBuffer<PassCounters> block_counters_;

@@ -267,6 +267,93 @@ class ByteStream {
   int taken_ = 0;
 };
 
+/// Copies chunks like ByteStream. But the warps of a block share its tiles: each warp takes the next tile when it needs
+/// one. So no warp waits long for a warp that computes many distances.
+class SharedByteStream {
+ public:
+  static constexpr int stages = ByteStream::stages;
+  /// The shared memory of a warp, in addition to the stages.
+  struct Numbers {
+    int tile[stages];  ///< for each stage: the number of its tile among the tiles of the block, or -1 without a tile
+  };
+
+  __device__ SharedByteStream(const DeviceByteRows& rows, ByteStage* ring, Numbers& numbers)
+      : rows_(rows), ring_(ring), numbers_(numbers) {}
+
+  /// Starts the copies of the first chunks, without their lengths. `tiles` are all tiles of the block. `taken` is the
+  /// number of tiles that warps have taken, in shared memory; it must be 0 before the first warp calls this function.
+  __device__ void start(const Tiles& tiles, int* taken) {
+    tiles_ = tiles;
+    counter_ = taken;
+    chunk_ = 0;
+    fill_ = 0;
+    taken_ = 0;
+    __syncwarp();  // all lanes have read the previous lengths
+    tile_ = 0;
+    for (int ahead = 0; ahead < stages - 1; ++ahead) issue(false);
+  }
+  /// Starts the copies of the lengths that start() leaves out.
+  __device__ void ask_for_lengths() {
+    __syncwarp();  // all lanes can see the numbers
+    for (int ahead = 0; ahead < stages - 1; ahead += rows_.chunks())
+      if (numbers_.tile[ahead] >= 0) bring_lengths(ring_[ahead], numbers_.tile[ahead]);
+    cuda::end_group();
+  }
+  /// Waits until the copies of start() and ask_for_lengths() are complete. Call it before the first next().
+  __device__ void begin() {
+    cuda::wait_for_copies<0>();
+    __syncwarp();  // all lanes can see the lengths
+  }
+  /// Returns the number of the tile whose first chunk next() will return, or -1 after the last tile.
+  __device__ int next_tile() const { return numbers_.tile[taken_]; }
+  /// Returns the next chunk and releases the previous one.
+  __device__ const ByteStage& next() {
+    cuda::wait_for_copies<stages - 2>();
+    __syncwarp();  // all lanes can see the lengths, and have read the previous chunk and its number
+    issue(true);
+    const ByteStage& stage = ring_[taken_];
+    taken_ = taken_ + 1 == stages ? 0 : taken_ + 1;
+    return stage;
+  }
+  /// Waits for all copies. Call it before the warp exits.
+  __device__ static void finish() { cuda::wait_for_copies<0>(); }
+
+ private:
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  __device__ std::int64_t number_of(int tile) const { return tiles_.first + std::int64_t{tile} * tiles_.step; }
+  __device__ void bring_lengths(ByteStage& stage, int tile) const {
+    cuda::copy_16_bytes(&stage.lengths[0][0] + 4 * lane(),
+                        rows_.lengths + number_of(tile) * (DeviceByteRows::kinds * tile_rows) + 4 * lane());
+  }
+  __device__ void issue(bool with_lengths) {
+    if (chunk_ == 0 && tile_ >= 0) {
+      int tile = 0;
+      if (lane() == 0) tile = atomicAdd(counter_, 1);
+      tile = __shfl_sync(0xffffffffu, tile, 0);
+      tile_ = tile < tiles_.count ? tile : -1;
+    }
+    if (lane() == 0) numbers_.tile[fill_] = tile_;
+    if (tile_ >= 0) {
+      ByteStage& stage = ring_[fill_];
+      copy_chunk(rows_, rows_.tile(number_of(tile_)), chunk_, stage);
+      if (with_lengths && chunk_ == 0) bring_lengths(stage, tile_);
+      if (++chunk_ == rows_.chunks()) chunk_ = 0;
+    }
+    cuda::end_group();
+    fill_ = fill_ + 1 == stages ? 0 : fill_ + 1;
+  }
+
+  const DeviceByteRows& rows_;
+  ByteStage* ring_;
+  Numbers& numbers_;
+  Tiles tiles_{};
+  int* counter_ = nullptr;
+  int tile_ = 0;
+  int chunk_ = 0;
+  int fill_ = 0;
+  int taken_ = 0;
+};
+
 /// The tiles of a block, which stay in shared memory. Has the functions of ByteStream. Each warp uses only the tiles
 /// that it has loaded.
 class ResidentBytes {
@@ -594,6 +681,7 @@ template <class T>
 struct Quad {
   T values[4];
 
+  Quad() = default;
   __device__ Quad(const DeviceRows<T>& rows, std::int64_t row, int column, bool by_quads) {
     const T* const from = rows.data + row * rows.stride + column;
     if (by_quads && column + 4 <= rows.columns) {
@@ -614,70 +702,90 @@ struct Quad {
   }
 };
 
+/// The terms of the bound that the conversion of a row yields.
+struct RowTerms {
+  float scale;
+  float square;
+  float residue;
+};
+
+/// Converts a row to 8 bits. read(column) returns the four values of the row that begin with this column, and
+/// store(column, bytes) stores their bytes. Each is called for multiples of four below the byte stride. `lanes`
+/// consecutive threads (a power of two up to 32) convert a row together, and all threads of a warp must call this
+/// function. If `is_row` is false, nothing is read or stored.
+template <class T, class Read, class Store>
+__device__ RowTerms convert_row(int columns, const DeviceByteRows& out, const double* middle, int lanes, bool is_row,
+                                const Read& read, const Store& store) {
+  constexpr unsigned int everyone = 0xffffffffu;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  // For each group of four columns of the lane, calls visit(first column, the row's four values).
+  const auto walk = [&](const auto& visit) {
+    if (!is_row) return;
+    for (int column = 4 * lane; column < out.stride; column += 4 * lanes) {
+      const Quad<T> quad = read(column);
+      double moved[4];
+#pragma unroll
+      for (int index = 0; index < 4; ++index)
+        moved[index] = column + index < columns
+                           ? (static_cast<double>(quad.values[index]) - __ldg(middle + column + index)) * out.unit
+                           : 0.0;
+      visit(column, moved);
+    }
+  };
+  double largest = 0;
+  walk([&](int, const double(&moved)[4]) {
+    for (const double value : moved) largest = fmax(largest, fabs(value));
+  });
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    largest = fmax(largest, __shfl_xor_sync(everyone, largest, distance));
+  const float scale = __double2float_ru(largest / 127);
+  const double per_unit = scale > 0 ? 1 / static_cast<double>(scale) : 0.0;
+  double rests = 0;
+  long long squares = 0;
+  walk([&](int column, const double(&moved)[4]) {
+    int rounded[4];
+#pragma unroll
+    for (int index = 0; index < 4; ++index) {
+      rounded[index] = max(-127, min(127, __double2int_rn(moved[index] * per_unit)));
+      const double rest = moved[index] - static_cast<double>(scale) * rounded[index];
+      rests += rest * rest;
+      squares += rounded[index] * rounded[index];
+    }
+    store(column, make_char4(static_cast<signed char>(rounded[0]), static_cast<signed char>(rounded[1]),
+                             static_cast<signed char>(rounded[2]), static_cast<signed char>(rounded[3])));
+  });
+  for (int distance = lanes / 2; distance > 0; distance /= 2) {
+    rests += __shfl_xor_sync(everyone, rests, distance);
+    squares += __shfl_xor_sync(everyone, squares, distance);
+  }
+  const double wide = static_cast<double>(scale);
+  return {scale, __double2float_rd(wide * wide * static_cast<double>(squares) * (1 - byte_margin)),
+          residue_of(rests, columns, largest)};
+}
+
 /// Makes the 8-bit copy of rows. `closest` contains the squared distances to the chosen rows, or is null if the rows
 /// need no reach. Launch shape: `lanes` threads per row (a power of two up to 32), and a grid-stride loop over the
 /// rows.
 template <class T>
 __global__ void convert(const DeviceRows<T> rows, bool by_quads, const double* middle, int lanes, const double* closest,
                         const DeviceByteRows out) {
-  constexpr unsigned int everyone = 0xffffffffu;
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const int lane = static_cast<int>(thread % lanes);
   // All lanes of a warp make the same number of rounds, because they exchange results in every round.
   const std::int64_t rounds = (rows.count * lanes + threads - 1) / threads;
   for (std::int64_t round = 0; round < rounds; ++round) {
     const std::int64_t row = (round * threads + thread) / lanes;
     const bool is_row = row < rows.count;
-    // For each group of four columns of the lane, calls visit(first column, the row's four values).
-    const auto walk = [&](const auto& visit) {
-      if (!is_row) return;
-      for (int column = 4 * lane; column < out.stride; column += 4 * lanes) {
-        const Quad<T> quad(rows, row, column, by_quads);
-        double moved[4];
-#pragma unroll
-        for (int index = 0; index < 4; ++index)
-          moved[index] = column + index < rows.columns
-                             ? (static_cast<double>(quad.values[index]) - __ldg(middle + column + index)) * out.unit
-                             : 0.0;
-        visit(column, moved);
-      }
-    };
-    double largest = 0;
-    walk([&](int, const double(&moved)[4]) {
-      for (const double value : moved) largest = fmax(largest, fabs(value));
-    });
-    for (int distance = lanes / 2; distance > 0; distance /= 2)
-      largest = fmax(largest, __shfl_xor_sync(everyone, largest, distance));
-    const float scale = __double2float_ru(largest / 127);
-    const double per_unit = scale > 0 ? 1 / static_cast<double>(scale) : 0.0;
-    double rests = 0;
-    long long squares = 0;
-    walk([&](int column, const double(&moved)[4]) {
-      int rounded[4];
-#pragma unroll
-      for (int index = 0; index < 4; ++index) {
-        rounded[index] = max(-127, min(127, __double2int_rn(moved[index] * per_unit)));
-        const double rest = moved[index] - static_cast<double>(scale) * rounded[index];
-        rests += rest * rest;
-        squares += rounded[index] * rounded[index];
-      }
-      *reinterpret_cast<char4*>(out.unit_of(row, column / 16) + column % 16) =
-          make_char4(static_cast<signed char>(rounded[0]), static_cast<signed char>(rounded[1]),
-                     static_cast<signed char>(rounded[2]), static_cast<signed char>(rounded[3]));
-    });
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-      rests += __shfl_xor_sync(everyone, rests, distance);
-      squares += __shfl_xor_sync(everyone, squares, distance);
-    }
-    if (!is_row || lane != 0) continue;
-    const double wide = static_cast<double>(scale);
-    const float residue = residue_of(rests, rows.columns, largest);
-    out.length(row, DeviceByteRows::of_scale) = scale;
-    out.length(row, DeviceByteRows::of_square) =
-        __double2float_rd(wide * wide * static_cast<double>(squares) * (1 - byte_margin));
-    out.length(row, DeviceByteRows::of_residue) = residue;
-    if (closest) out.length(row, DeviceByteRows::of_reach) = out.reach_of(closest[row], residue);
+    const RowTerms terms = convert_row<T>(
+        rows.columns, out, middle, lanes, is_row, [&](int column) { return Quad<T>(rows, row, column, by_quads); },
+        [&](int column, char4 bytes) {
+          *reinterpret_cast<char4*>(out.unit_of(row, column / 16) + column % 16) = bytes;
+        });
+    if (!is_row || thread % lanes != 0) continue;
+    out.length(row, DeviceByteRows::of_scale) = terms.scale;
+    out.length(row, DeviceByteRows::of_square) = terms.square;
+    out.length(row, DeviceByteRows::of_residue) = terms.residue;
+    if (closest) out.length(row, DeviceByteRows::of_reach) = out.reach_of(closest[row], terms.residue);
   }
 }
 

@@ -11,21 +11,18 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
+#include <limits>
 #include <utility>
 
-#include "execution/rank_sums.hpp"
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/points/cuda_points.hpp"
-#include "kmeans/seeding/cuda_cover_job.cuh"
+#include "kmeans/seeding/cuda_cover.cuh"
 #include "kmeans/seeding/cuda_rounds.cuh"
-#include "kmeans/seeding/cuda_trials.cuh"
 
 namespace gradus::kmeans_detail {
 
 namespace {
 
-constexpr int group_blocks = 256;      // number of blocks of rows in a second-level sum
 constexpr int candidates_at_once = 8;  // number of candidates that a thread compares at a time
 constexpr int fewest_added_by_bytes = 2;
 
@@ -145,119 +142,11 @@ __global__ void find_gains(const __grid_constant__ CoverJob<T> job, const std::i
   }
 }
 
-/// Each thread passes one number. Returns the index of the first number at which the prefix sum exceeds `target`. If no
-/// prefix sum does, returns the number of threads. Subtracts the numbers before this index from `target`. All threads
-/// of the block must call this function.
-__device__ int passes_at(Word mine, Word& target) {
-  __shared__ Word prefix[block_rows];
-  const int thread = static_cast<int>(threadIdx.x);
-  __syncthreads();  // the previous call's sums have been read
-  prefix[thread] = mine;
-  for (int step = 1; step < block_rows; step *= 2) {
-    __syncthreads();  // the sums of the previous step are stored
-    const Word other = thread >= step ? prefix[thread - step] : 0;
-    __syncthreads();  // the sums of the previous step have been read
-    prefix[thread] += other;
-  }
-  __syncthreads();  // the sums are complete
-  const int found = __syncthreads_count(prefix[thread] <= target);
-  if (found > 0) target -= prefix[found - 1];
-  return found;
-}
-
-/// Returns the first row at which the prefix sum of the rows' integers exceeds the target. All threads of the block
-/// must call this function.
-template <class T>
-__device__ std::int64_t row_at(const CoverJob<T>& job, Word target) {
-  const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t groups = (job.row_blocks() + group_blocks - 1) / group_blocks;
-  std::int64_t first = 0;
-  int place = block_rows;
-  for (; place == block_rows && first < groups; first += block_rows)
-    place = passes_at(first + thread < groups ? job.group_sums[first + thread] : 0, target);
-  const std::int64_t group = first - block_rows + place;
-  const std::int64_t some_block = group * group_blocks + thread;
-  const std::int64_t block =
-      group * group_blocks + passes_at(some_block < job.row_blocks() ? job.block_sums[some_block] : 0, target);
-  const std::int64_t row = block * block_rows + thread;
-  return block * block_rows + passes_at(row < job.rows.count ? job.integer(row) : 0, target);
-}
-
 /// Replaces each target by its row. Launch shape: one block of block_rows threads per target.
 template <class T>
 __global__ void find_rows(const CoverJob<T> job, Word* targets) {
   const std::int64_t row = row_at(job, targets[blockIdx.x]);
   if (threadIdx.x == 0) targets[blockIdx.x] = static_cast<Word>(row);
-}
-
-/// The totals and rows of all ranks in one step.
-struct RankRound {
-  int rank;
-  int ranks;
-  std::int64_t first_row;  ///< global number of this rank's first row
-  int row_words;           ///< number of words per row in `words`
-  Word* totals;            ///< one total per rank
-};
-
-/// Draws the trials of a step. For each trial on this rank, writes its global number to words[trial], and its row to
-/// words[most_trials + trial * row_words]. For trials on other ranks, writes zeros. Launch shape: one block of
-/// block_rows threads per trial.
-template <class T>
-__global__ void draw_trials(const __grid_constant__ CoverJob<T> job, const __grid_constant__ RankRound round,
-                            const StepState* state, core::Philox random, Word first_draw, Word* words) {
-  if (state->has_ended) return;
-  const Word draw = first_draw + static_cast<Word>(state->steps) * gridDim.x + blockIdx.x;
-  Word target = random.below(draw, state->total);
-  int rank = 0;
-  while (target >= round.totals[rank]) target -= round.totals[rank++];
-  const bool is_own = rank == round.rank;
-  const std::int64_t row = is_own ? row_at(job, target) : 0;
-  if (threadIdx.x == 0) words[blockIdx.x] = is_own ? static_cast<Word>(round.first_row + row) : 0;
-  T* const to = reinterpret_cast<T*>(words + most_trials + std::int64_t{blockIdx.x} * round.row_words);
-  const int room = round.row_words * static_cast<int>(sizeof(Word) / sizeof(T));
-  for (int column = static_cast<int>(threadIdx.x); column < room; column += block_rows)
-    to[column] = is_own && column < job.rows.columns ? value_at(job.rows, row, column) : T{0};
-}
-
-/// Chooses the best trial of a step, and updates the totals. `gains` has the order [rank][most_trials]. `numbers`
-/// contains the global numbers of the trials. Launch shape: one warp.
-__global__ void choose_best(StepState* state, const RankRound round, int trials, Word least_total, const Word* gains,
-                            const Word* numbers, const Word* kept_count, Word kept_room, std::int64_t* chosen) {
-  constexpr unsigned int everyone = 0xffffffffu;
-  if (state->has_ended) {
-    if (threadIdx.x == 0) state->adds_kept = state->adds_round = 0;
-    return;
-  }
-  int best = static_cast<int>(threadIdx.x);
-  Word gain = 0;
-  if (best < trials)
-    for (int rank = 0; rank < round.ranks; ++rank) gain += gains[rank * most_trials + best];
-  for (int distance = 16; distance > 0; distance /= 2) {
-    const int other = __shfl_down_sync(everyone, best, distance);
-    const Word other_gain = __shfl_down_sync(everyone, gain, distance);
-    if (other_gain > gain || (other_gain == gain && other < best)) {
-      best = other;
-      gain = other_gain;
-    }
-  }
-  if (threadIdx.x != 0) return;  // all lanes have read the state
-  for (int rank = 0; rank < round.ranks; ++rank) round.totals[rank] -= gains[rank * most_trials + best];
-  state->total -= gain;
-  state->best = best;
-  chosen[state->steps++] = static_cast<std::int64_t>(numbers[best]);
-  state->has_ended = state->total == 0 || state->total < least_total;
-  state->adds_kept = *kept_count < kept_room;
-  state->adds_round = !state->adds_kept;
-}
-
-/// Copies rows without gaps between them. Launch shape: grid-stride loop over the elements.
-template <class T>
-__global__ void copy_rows(const DeviceRows<T> rows, const Word* which, std::int64_t count, T* to) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; index < count * rows.columns;
-       index += stride)
-    to[index] =
-        value_at(rows, static_cast<std::int64_t>(which[index / rows.columns]), static_cast<int>(index % rows.columns));
 }
 
 /// Draws the rows of a round of k-means||, in any order. `first_row` is the global number of this rank's first row.
@@ -284,44 +173,6 @@ __global__ void weigh_chosen(const CoverJob<T> job, Quantizer quantize, Word* su
 }
 
 }  // namespace
-
-/// The launch shape of a kernel.
-template <class T>
-struct CudaCover<T>::Launch {
-  unsigned int blocks;
-  unsigned int threads;
-  std::size_t shared_bytes;
-};
-
-/// The 8-bit copy of the points, and other buffers for the steps of k-means++.
-template <class T>
-struct CudaCover<T>::Bytes {
-  Bytes(std::int64_t rows, cuda::DeviceBuffer<double> middle_of_rows, std::int64_t most_blocks, bool takes_steps)
-      : middle(std::move(middle_of_rows)), padded((rows + block_rows - 1) / block_rows * block_rows),
-        bytes(padded * byte_stride(middle.size())), lengths(DeviceByteRows::kinds * padded),
-        nearer(takes_steps ? padded * most_trials / 32 : 0), kept(takes_steps ? 0 : padded / 8), part_sums(most_blocks),
-        published((2 * most_blocks + 1) * most_trials), chosen(most_steps), outcome(1) {}
-
-  static constexpr std::int64_t most_steps = 1024;  ///< the largest number of steps per launch
-
-  DeviceByteRows rows{};
-  cuda::DeviceBuffer<double> middle;
-  std::int64_t padded;  ///< number of rows, rounded up to whole blocks
-  cuda::DeviceBuffer<signed char> bytes;
-  cuda::DeviceBuffer<float> lengths;
-  cuda::DeviceBuffer<unsigned int> nearer;
-  cuda::DeviceBuffer<KeptPair> kept;
-  cuda::DeviceBuffer<Word> part_sums;
-  cuda::DeviceBuffer<Word> published;
-  cuda::DeviceBuffer<std::int64_t> chosen;
-  cuda::DeviceBuffer<TrialOutcome> outcome;
-
-  // With several ranks: the copy of the rows in job_->others.
-  DeviceByteRows others{};
-  std::int64_t converted_others = 0;  ///< number of rows that this copy already contains
-  cuda::DeviceBuffer<signed char> other_bytes;
-  cuda::DeviceBuffer<float> other_lengths;
-};
 
 /// Calls launch(job) for consecutive ranges of blocks. `count` is the number of distances per row, which determines the
 /// size of a range.
@@ -406,29 +257,6 @@ double CudaCover<T>::largest_of(const CoverJob<T>& job) {
 template <class T>
 CudaCover<T>::~CudaCover() = default;
 
-template <class T>
-void CudaCover<T>::keep(std::span<const std::int64_t> rows, Matrix<T> copies) {
-  copies_ = std::move(copies);
-  copied_.assign(rows.begin(), rows.end());
-}
-
-template <class T>
-Matrix<T> CudaCover<T>::own_copies(std::span<const std::int64_t> rows) const {
-  std::vector<Word> numbers;
-  for (const std::int64_t row : rows) numbers.push_back(static_cast<Word>(row - rank_rows().first()));
-  const auto count = static_cast<std::int64_t>(rows.size());
-  Matrix<T> copies(count, job_->rows.columns);
-  cuda::DeviceBuffer<Word> which(count);
-  cuda::DeviceBuffer<T> gathered(count * copies.columns());
-  which.copy_from_host(numbers.data(), count, stream());
-  copy_rows<T>
-      <<<cuda::blocks_for(gathered.size(), 256), 256, 0, stream()>>>(job_->rows, which.data(), count, gathered.data());
-  cuda::check_launch("copy_rows");
-  gathered.copy_to_host(copies.data(), gathered.size(), stream());
-  stream().wait();
-  return copies;
-}
-
 /// Copies rows that keep() has received to job_->others, for the kernels. Returns the GPU address of an array with the
 /// indices of these rows in job_->others.
 template <class T>
@@ -449,76 +277,6 @@ const std::int64_t* CudaCover<T>::place(std::span<const std::int64_t> rows) {
   return which_.data() + (found.begin() - placed_.begin());
 }
 
-/// Copies rows that keep() has received to others_.
-template <class T>
-void CudaCover<T>::upload(std::span<const std::int64_t> rows) {
-  const auto found = std::ranges::search(copied_, rows);
-  if (found.empty()) throw Error("the rows of other ranks were not fetched");
-  placed_.clear();
-  const std::int64_t columns = job_->rows.columns;
-  const std::int64_t stride = other_stride();
-  const auto count = static_cast<std::int64_t>(rows.size());
-  make_room_for_others(count);
-  const T* const from = copies_.row(found.begin() - copied_.begin());
-  const auto width = static_cast<std::size_t>(columns) * sizeof(T);
-  if (stride == columns) others_.copy_from_host(from, count * columns, stream());
-  else
-    cuda::check(cudaMemcpy2DAsync(others_.data(), static_cast<std::size_t>(stride) * sizeof(T), from, width, width,
-                                  rows.size(), cudaMemcpyHostToDevice, stream()),
-                "cudaMemcpy2DAsync");
-  use_others(rows);
-}
-
-template <class T>
-bool CudaCover<T>::keeps_on_gpu(std::int64_t count) const {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
-  return ranks().size() > 1 && count > most_candidates &&
-         count * other_stride() * static_cast<std::int64_t>(sizeof(T)) <= most_bytes;
-}
-
-template <class T>
-void CudaCover<T>::keep_on_gpu(std::span<const std::int64_t> rows) {
-  placed_.clear();
-  make_room_for_others(std::ssize(rows));
-  gather_of_ranks(job_->rows, rank_rows(), rows, other_stride(), others_.data(), *gpu_);
-  if (std::ssize(rows) > which_.size()) number_others(std::ssize(rows));
-  use_others(rows);
-}
-
-/// Returns the distance between the rows in others_. Each row begins at a multiple of 16 bytes. If is_read_by_quads()
-/// is true, the same holds for the points.
-template <class T>
-std::int64_t CudaCover<T>::other_stride() const {
-  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
-  return (job_->rows.columns + quad - 1) / quad * quad;
-}
-
-template <class T>
-void CudaCover<T>::make_room_for_others(std::int64_t count) {
-  if (others_.size() >= count * other_stride()) return;
-  stream().wait();  // waits until kernels have read the memory that is freed here
-  others_ = cuda::DeviceBuffer<T>(std::max(count, most_candidates) * other_stride());
-}
-
-/// Lets kernels use the rows whose copies are in others_.
-template <class T>
-void CudaCover<T>::use_others(std::span<const std::int64_t> rows) {
-  job_->others = {others_.data(), std::ssize(rows), other_stride(), job_->rows.columns};
-  placed_.assign(rows.begin(), rows.end());
-  if (bytes_) bytes_->converted_others = 0;
-}
-
-/// Sets which_ to the numbers from 0 to count - 1.
-template <class T>
-void CudaCover<T>::number_others(std::int64_t count) {
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  stream().wait();  // waits until kernels have read the memory that is freed here
-  which_ = cuda::DeviceBuffer<std::int64_t>(count);
-  which_.copy_from_host(numbers.data(), count, stream());
-  stream().wait();
-}
-
 template <class T>
 std::vector<std::int64_t> CudaCover<T>::own_rows_at(std::span<const std::uint64_t> targets, Matrix<T>* copies) {
   const auto count = static_cast<std::int64_t>(targets.size());
@@ -530,9 +288,7 @@ std::vector<std::int64_t> CudaCover<T>::own_rows_at(std::span<const std::uint64_
   if (copies != nullptr) {
     *copies = Matrix<T>(count, job_->rows.columns);
     if (found_rows_.size() == 0) found_rows_ = cuda::DeviceBuffer<T>(most_candidates * copies->columns());
-    copy_rows<T><<<cuda::blocks_for(count * copies->columns(), 256), 256, 0, stream()>>>(job_->rows, targets_.data(),
-                                                                                         count, found_rows_.data());
-    cuda::check_launch("copy_rows");
+    copy_own_rows(targets_.data(), count, found_rows_.data());
     found_rows_.copy_to_host(copies->data(), count * copies->columns(), stream());
   }
   stream().wait();
@@ -630,6 +386,12 @@ unsigned int CudaCover<T>::blocks(int per_multiprocessor) const {
 template <class T>
 void CudaCover<T>::own_refresh() {
   total_.clear(stream());
+  add_up_groups();
+}
+
+/// Adds the sum of each group of blocks to total_.
+template <class T>
+void CudaCover<T>::add_up_groups() const {
   sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(*job_);
   cuda::check_launch("sum_groups");
 }
@@ -698,27 +460,6 @@ void CudaCover<T>::convert(const DeviceRows<T>& rows, const double* closest, con
   cuda::check_launch("convert");
 }
 
-/// Returns the 8-bit copy of job_->others. It has the same scale as the copy of this rank's points. Any scale would be
-/// valid, because the copy only excludes candidates.
-template <class T>
-const DeviceByteRows& CudaCover<T>::bytes_of_others() {
-  if (ranks().size() == 1) return bytes_->rows;
-  const DeviceRows<T>& rows = job_->others;
-  if (bytes_->converted_others == rows.count) return bytes_->others;
-  const std::int64_t padded = (rows.count + tile_rows - 1) / tile_rows * tile_rows;
-  const int stride = byte_stride(rows.columns);
-  if (bytes_->other_bytes.size() < padded * stride) {
-    stream().wait();  // waits until kernels have read the memory that is freed here
-    const std::int64_t most = std::max(padded, most_candidates);
-    bytes_->other_bytes = cuda::DeviceBuffer<signed char>(most * stride);
-    bytes_->other_lengths = cuda::DeviceBuffer<float>(DeviceByteRows::kinds * most);
-  }
-  bytes_->others = {bytes_->other_bytes.data(), bytes_->other_lengths.data(), stride, bytes_->rows.unit};
-  convert(rows, nullptr, bytes_->others);
-  bytes_->converted_others = rows.count;
-  return bytes_->others;
-}
-
 /// Returns how much dynamic shared memory a block may request in addition to the kernel's static shared memory.
 inline int room_of_a_block() {
   constexpr int of_its_own = 4096;
@@ -768,13 +509,8 @@ bool CudaCover<T>::has_bytes() {
 
 template <class T>
 bool CudaCover<T>::takes_steps(int trials) {
-  if (ranks().size() == 1) return trials <= most_trials && has_bytes();
-  if (rank_steps_ || !may_take_steps_) return may_take_steps_;
-  may_take_steps_ = ranks().all([&] { return trials <= most_trials && has_bytes(); });
-  if (!may_take_steps_) return false;
-  execution::RankSums& sums = execution::RankSums::of(ranks(), gpu_->gpu());
-  rank_steps_ = ranks().agree([&] { return std::make_unique<RankSteps>(sums, ranks().size(), job_->rows.columns); });
-  return true;
+  if (ranks().size() > 1) return takes_steps_on_all_gpus(trials);
+  return trials <= most_trials && has_bytes();
 }
 
 template <class T>
@@ -805,8 +541,7 @@ void CudaCover<T>::add_by_bytes(const std::int64_t* which, std::int64_t count) {
     in_portions(round.added, [&](const CoverJob<T>& job) {
       round.cover = job;
       const Launch launch = round_launch(job, round.added);
-      rounds::kernel<T>(chunks)<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(round);
-      cuda::check_launch("add_many");
+      launch_round(launch, round);
     });
   }
 }
@@ -823,11 +558,18 @@ typename CudaCover<T>::Launch CudaCover<T>::round_launch(const CoverJob<T>& job,
           32 * static_cast<unsigned int>(warps), shared};
 }
 
-/// Returns the launch shape of the kernels in cuda_trials.cuh.
 template <class T>
-typename CudaCover<T>::Launch CudaCover<T>::trial_launch(const void* kernel, int trials) const {
+void CudaCover<T>::launch_round(const Launch& launch, const rounds::RoundJob<T>& round) const {
+  rounds::kernel<T>(round.bytes.chunks())<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(round);
+  cuda::check_launch("add_many");
+}
+
+/// Returns the launch shape of the kernels in cuda_trials.cuh. `parts` is the number of blocks whose sums a block
+/// keeps.
+template <class T>
+typename CudaCover<T>::Launch CudaCover<T>::trial_launch(const void* kernel, int trials, int parts) const {
   const auto most_blocks = static_cast<int>(most_blocks_of_steps());
-  const trials::Layout layout(bytes_->rows.chunks(), trials, most_blocks, resident_tiles());
+  const trials::Layout layout(bytes_->rows.chunks(), trials, parts, resident_tiles());
   // There are at most as many warps as a block has tiles.
   const int unit_tiles = unit_tiles_of_steps();
   const std::int64_t unit_rows = std::int64_t{unit_tiles} * tile_rows;
@@ -850,36 +592,11 @@ TrialJob<T> CudaCover<T>::trial_job(int trials) {
   job.by_quads = is_read_by_quads();
   job.unit_tiles = unit_tiles_of_steps();
   job.resident_tiles = resident_tiles();
+  job.parts = static_cast<int>(most_blocks_of_steps());
   job.kept = bytes_->kept.data();
   job.kept_room = static_cast<Word>(bytes_->kept.size());
   job.kept_count = gains_.data() + trials;
   return job;
-}
-
-/// Measures at most most_trials candidates. Adds their gains to gains_. Adds the number of pairs in Bytes::kept to the
-/// word after the gains.
-template <class T>
-void CudaCover<T>::find_gains_by_bytes(const std::int64_t* which, int count) {
-  const auto kernel = &trials::measure_trials<T>;
-  const Launch launch = trial_launch(reinterpret_cast<const void*>(kernel), count);
-  kernel<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(trial_job(count), which, gains_.data());
-  cuda::check_launch("measure_trials");
-}
-
-/// Adds a row that the last call of own_gains() has measured. Does not compare it with the points again. Returns false
-/// if this is impossible.
-template <class T>
-bool CudaCover<T>::add_by_kept_pairs(std::span<const std::int64_t> rows) {
-  const auto at = std::ranges::find(measured_, rows.front());
-  if (rows.size() != 1 || at == measured_.end() || kept_pairs_ >= bytes_->kept.size()) return false;
-  if (kept_pairs_ == 0) return true;
-  const auto most = static_cast<std::int64_t>(blocks(8));
-  const auto grid = static_cast<unsigned int>(std::min((kept_pairs_ + block_rows - 1) / block_rows, most));
-  trials::add_kept<T><<<grid, block_rows, 0, stream()>>>(trial_job(static_cast<int>(measured_.size())), kept_pairs_,
-                                                         static_cast<int>(at - measured_.begin()),
-                                                         static_cast<int>(chosen_.size()));
-  cuda::check_launch("add_kept");
-  return true;
 }
 
 template <class T>
@@ -889,9 +606,9 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   const double in_time = std::clamp(seconds_of_a_launch / seconds_of_a_step_, 1.0, 1.0 * Bytes::most_steps);
   const std::int64_t steps = std::min(static_cast<std::int64_t>(in_time), clusters - std::ssize(chosen));
   if (ranks().size() > 1) return take_steps_on_all_gpus(trials, steps, random, draws, chosen);
-  const auto kernel = resident_tiles() > 0 ? reinterpret_cast<const void*>(&trials::take_steps<T, true>)
-                                           : reinterpret_cast<const void*>(&trials::take_steps<T, false>);
-  const Launch launch = trial_launch(kernel, trials);
+  const auto kernel = resident_tiles() > 0 ? reinterpret_cast<const void*>(&trials::take_steps<T, true, false>)
+                                           : reinterpret_cast<const void*>(&trials::take_steps<T, false, false>);
+  const Launch launch = trial_launch(kernel, trials, static_cast<int>(most_blocks_of_steps()));
   TrialJob<T> job = trial_job(trials);
   job.random = random;
   job.first_draw = draws;
@@ -901,15 +618,30 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   job.part_sums = bytes_->part_sums.data();
   job.published_gains = bytes_->published.data();
   job.published_rows = bytes_->published.data() + std::int64_t{2} * launch.blocks * most_trials;
+  bytes_->published.clear(stream());
+  const auto start = core::Clock::now();
+  launch_steps(kernel, launch, job);
+  const TrialOutcome outcome = outcome_of_steps(chosen);
+  seconds_of_a_step_ =
+      std::max(core::seconds_since(start), 1e-7) / static_cast<double>(std::max(outcome.steps, std::int64_t{1}));
+  draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
+  this->replace_totals({outcome.total});
+}
+
+template <class T>
+void CudaCover<T>::launch_steps(const void* kernel, const Launch& launch, TrialJob<T>& job) const {
   job.nearer = bytes_->nearer.data();
   job.chosen = bytes_->chosen.data();
   job.outcome = bytes_->outcome.data();
-  bytes_->published.clear(stream());
   void* arguments[] = {&job};
-  const auto start = core::Clock::now();
   cuda::check(
       cudaLaunchCooperativeKernel(kernel, launch.blocks, launch.threads, arguments, launch.shared_bytes, stream()),
       "cudaLaunchCooperativeKernel");
+}
+
+/// Waits for the steps of a launch, and appends the rows that they have chosen.
+template <class T>
+TrialOutcome CudaCover<T>::outcome_of_steps(std::vector<std::int64_t>& chosen) const {
   TrialOutcome outcome{};
   bytes_->outcome.copy_to_host(&outcome, 1, stream());
   stream().wait();
@@ -917,103 +649,7 @@ void CudaCover<T>::take_steps(int trials, std::int64_t clusters, const core::Phi
   chosen.resize(chosen.size() + static_cast<std::size_t>(outcome.steps));
   bytes_->chosen.copy_to_host(chosen.data() + before, outcome.steps, stream());
   stream().wait();
-  seconds_of_a_step_ =
-      std::max(core::seconds_since(start), 1e-7) / static_cast<double>(std::max(outcome.steps, std::int64_t{1}));
-  draws += static_cast<std::uint64_t>(outcome.steps) * static_cast<std::uint64_t>(trials);
-  this->replace_totals({outcome.total});
-}
-
-/// The buffers of take_steps_on_all_gpus().
-template <class T>
-struct CudaCover<T>::RankSteps {
-  RankSteps(execution::RankSums& sums_of_ranks, int ranks, int columns)
-      : sums(sums_of_ranks), row_words((columns * static_cast<int>(sizeof(T)) + 15) / 16 * 2),
-        own_rows(most_trials * (1 + row_words)), all_rows(own_rows.size()), own_gains((ranks + 1) * most_trials),
-        all_gains(ranks * most_trials), totals(ranks), state(1) {}
-
-  execution::RankSums& sums;
-  int row_words;  ///< words per row, in whole units of 16 bytes
-  cuda::DeviceBuffer<Word> own_rows;
-  cuda::DeviceBuffer<Word> all_rows;
-  cuda::DeviceBuffer<Word> own_gains;  ///< in the order [rank][most_trials]; the last word is the number of kept pairs
-  cuda::DeviceBuffer<Word> all_gains;
-  cuda::DeviceBuffer<Word> totals;
-  cuda::DeviceBuffer<StepState> state;
-};
-
-/// Makes at most `steps` steps together with the other ranks. All ranks start the same kernels, and the CPU waits only
-/// at the end. If a rank fails, the sums of all other ranks end with an error.
-template <class T>
-void CudaCover<T>::take_steps_on_all_gpus(int trials, std::int64_t steps, const core::Philox& random,
-                                          std::uint64_t& draws, std::vector<std::int64_t>& chosen) {
-  RankSteps& all = *rank_steps_;
-  const int size = ranks().size();
-  // Once the total has fallen to a quarter, further steps do nothing. Before this happens, there are usually at least
-  // as many steps as chosen rows. A stream can hold about a thousand operations. If the host started more operations,
-  // the call could block the driver while another rank on the same GPU waits for it.
-  constexpr std::int64_t most_started = 64;
-  steps = std::min({steps, std::max<std::int64_t>(8, std::ssize(chosen) / 2), most_started});
-  const auto start = core::Clock::now();
-  std::vector<Word> totals(this->totals().of_ranks().begin(), this->totals().of_ranks().end());
-  StepState state{.total = this->total(), .steps = 0, .best = 0, .has_ended = 0, .adds_kept = 0, .adds_round = 0};
-  all.totals.copy_from_host(totals.data(), size, stream());
-  all.state.copy_from_host(&state, 1, stream());
-  all.own_rows.clear(stream());
-  TrialJob<T> job = trial_job(trials);
-  bytes_->converted_others = 0;  // the steps overwrite this copy
-  job.cover.others = {reinterpret_cast<const T*>(all.all_rows.data() + most_trials), trials,
-                      all.row_words * static_cast<std::int64_t>(sizeof(Word) / sizeof(T)), job_->rows.columns};
-  job.cover.first_block = 0;
-  job.cover.end_block = block_sums_.size();
-  job.state = all.state.data();
-  job.kept_count = all.own_gains.data() + size * most_trials;
-  const RankRound ranks_of_step{ranks().rank(), size, rank_rows().first(), all.row_words, all.totals.data()};
-  rounds::RoundJob<T> round{};
-  round.cover = job.cover;
-  round.bytes = job.bytes;
-  round.others = job.others;
-  round.which = &all.state.data()->best;
-  round.added = 1;
-  round.by_quads = job.by_quads;
-  round.state = job.state;
-  const auto measure = &trials::measure_trials<T>;
-  const Launch measuring = trial_launch(reinterpret_cast<const void*>(measure), trials);
-  const Launch adding = round_launch(job.cover, 1);
-  for (std::int64_t step = 0; step < steps; ++step) {
-    all.own_gains.clear(stream());
-    draw_trials<T><<<static_cast<unsigned int>(trials), block_rows, 0, stream()>>>(job.cover, ranks_of_step, job.state,
-                                                                                   random, draws, all.own_rows.data());
-    cuda::check_launch("draw_trials");
-    all.sums.add_up(all.own_rows.data(), all.all_rows.data(), most_trials + std::int64_t{trials} * all.row_words,
-                    stream());
-    convert(job.cover.others, nullptr, job.others);
-    measure<<<measuring.blocks, measuring.threads, measuring.shared_bytes, stream()>>>(
-        job, which_.data(), all.own_gains.data() + ranks().rank() * most_trials);
-    cuda::check_launch("measure_trials");
-    all.sums.add_up(all.own_gains.data(), all.all_gains.data(), std::int64_t{size} * most_trials, stream());
-    choose_best<<<1, 32, 0, stream()>>>(all.state.data(), ranks_of_step, trials, this->least_total(),
-                                        all.all_gains.data(), all.all_rows.data(), job.kept_count, job.kept_room,
-                                        bytes_->chosen.data());
-    cuda::check_launch("choose_best");
-    trials::add_kept<T><<<blocks(2), block_rows, 0, stream()>>>(job, 0, 0, 0);
-    cuda::check_launch("add_kept");
-    rounds::kernel<T>(bytes_->rows.chunks())<<<adding.blocks, adding.threads, adding.shared_bytes, stream()>>>(round);
-    cuda::check_launch("add_many");
-    sum_groups<T><<<static_cast<unsigned int>(group_sums_.size()), group_blocks, 0, stream()>>>(*job_);
-    cuda::check_launch("sum_groups");
-  }
-  all.sums.wait(stream());
-  all.state.copy_to_host(&state, 1, stream());
-  all.totals.copy_to_host(totals.data(), size, stream());
-  stream().wait();
-  const auto before = static_cast<std::ptrdiff_t>(chosen.size());
-  chosen.resize(chosen.size() + static_cast<std::size_t>(state.steps));
-  bytes_->chosen.copy_to_host(chosen.data() + before, state.steps, stream());
-  stream().wait();
-  draws += static_cast<std::uint64_t>(state.steps) * static_cast<std::uint64_t>(trials);
-  seconds_of_a_step_ =
-      ranks().greatest([&] { return std::max(core::seconds_since(start), 1e-7) / static_cast<double>(steps); });
-  this->replace_totals({totals.begin(), totals.end()});
+  return outcome;
 }
 
 template class CudaCover<float>;

@@ -1,7 +1,8 @@
 // The counterpart of Cover and FilteredCover on a GPU. Every step reads all points or, usually, their 8-bit copy.
 //
-// With several ranks, every rank copies the chosen and candidate rows of a call to its GPU. The steps of k-means++ are
-// then sequences of kernels, between which the GPUs exchange rows and gains (execution/rank_sums.hpp).
+// With several ranks, every rank copies the chosen and candidate rows of a call to its GPU. The GPUs take the steps of
+// k-means++ together: by one kernel on each GPU if these can write to each other's memory, otherwise by sequences of
+// kernels, between which the GPUs exchange rows and gains (execution/rank_sums.hpp).
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,22 @@ template <class T>
 struct DeviceRows;
 }
 
+namespace gradus::execution {
+class RankSums;
+}
+
 namespace gradus::kmeans_detail {
 
 template <class T>
 struct CoverJob;
 template <class T>
 struct TrialJob;
+struct TrialOutcome;
 struct DeviceByteRows;
+namespace rounds {
+template <class T>
+struct RoundJob;
+}
 
 template <class T>
 class CudaCover final : public RankCover<T> {
@@ -50,6 +60,7 @@ class CudaCover final : public RankCover<T> {
   struct Bytes;
   struct Launch;
   struct RankSteps;
+  struct InboxSteps;
 
   using RankCover<T>::chosen_, RankCover<T>::rank_rows, RankCover<T>::ranks;
 
@@ -80,10 +91,19 @@ class CudaCover final : public RankCover<T> {
   int unit_tiles_of_steps() const;
   int resident_tiles() const;
   Launch round_launch(const CoverJob<T>& job, int added) const;
-  Launch trial_launch(const void* kernel, int trials) const;
+  void launch_round(const Launch& launch, const rounds::RoundJob<T>& round) const;
+  Launch trial_launch(const void* kernel, int trials, int parts) const;
   TrialJob<T> trial_job(int trials);
+  void launch_steps(const void* kernel, const Launch& launch, TrialJob<T>& job) const;
+  TrialOutcome outcome_of_steps(std::vector<std::int64_t>& chosen) const;
+  bool takes_steps_on_all_gpus(int trials);
+  void prepare_inboxes(execution::RankSums& sums, int trials);
+  void take_steps_by_inboxes(int trials, std::int64_t steps, const core::Philox& random, std::uint64_t& draws,
+                             std::vector<std::int64_t>& chosen);
   void take_steps_on_all_gpus(int trials, std::int64_t steps, const core::Philox& random, std::uint64_t& draws,
                               std::vector<std::int64_t>& chosen);
+  void add_up_groups() const;
+  void copy_own_rows(const Word* which, std::int64_t count, T* to) const;
   double largest_of(const CoverJob<T>& job);
 
   const cuda::Stream& stream() const { return gpu_->stream(); }
@@ -125,6 +145,7 @@ class CudaCover final : public RankCover<T> {
   cuda::DeviceBuffer<T> found_rows_;
   cuda::DeviceBuffer<T> others_;
   std::unique_ptr<RankSteps> rank_steps_;
+  std::unique_ptr<InboxSteps> inbox_steps_;  ///< replaces rank_steps_ if the GPUs can write to each other's memory
   bool may_take_steps_ = true;  ///< false after the ranks have found that they cannot take steps on their GPUs
 };
 

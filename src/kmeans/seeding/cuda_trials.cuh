@@ -2,18 +2,22 @@
 // copy of the points (cuda_bytes.cuh) once. The blocks exchange words twice per step.
 //
 // Each block owns a range of consecutive rows, and no other block knows the distances of these rows. But every block
-// keeps the sums of w D (weight times squared distance) of all blocks. In a step, each warp compares its rows with all
-// trials and queues the pairs that the copy leaves undecided. When at least 32 pairs wait, each lane computes the
-// canonical chain of one pair. The gain of a trial is a sum of integers. Each block publishes the gains within its
-// rows. From all published gains, every block computes the best trial and the new sums of all blocks. Every block then
-// draws the trials of the next step. If a trial is in a block's rows, this block finds the trial's row and publishes
-// the row number.
+// keeps the sums of w D (weight times squared distance) of all blocks. In a step, the warps of a block take tiles of
+// its rows in turn. A warp compares a tile with all trials and queues the pairs that the copy leaves undecided. When at
+// least 32 pairs wait, each lane computes the canonical chain of one pair. The gain of a trial is a sum of integers.
+// Each block publishes the gains within its rows. From all published gains, every block computes the best trial and the
+// new sums of all blocks. Every block then draws the trials of the next step. If a trial is in a block's rows, this
+// block finds the trial's row and publishes the row number.
 //
 // If the copy of all rows fits in the shared memory of the blocks, each block keeps its rows there, with the integers
 // of w D. A step then reads from other memory only the trials, and the rows of pairs that the copy leaves undecided.
 //
 // A published word carries a mark of the step. Readers poll the word until it has the mark that they expect; there is
 // no other barrier. While a block polls, the first tiles of the next comparison are loading.
+//
+// If the GPUs of several ranks can write to each other's memory, the blocks of all ranks work together in the same way.
+// Each block publishes its words to all GPUs, and knows the sums of the blocks of all ranks. The block that draws a row
+// sends the row itself, because no other GPU has it. Each block makes its own 8-bit copy of the rows that it receives.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -38,6 +42,31 @@ struct KeptPair {
 struct TrialOutcome {
   std::int64_t steps;
   Word total;
+  Word own_total;  ///< total of this rank's rows
+};
+
+/// The blocks of all ranks, which take steps together. They write to the inboxes of all GPUs. Before a launch, all bits
+/// of the inboxes are 1, which no published word and no coordinate has. A sent row has a separate place for every step
+/// of the launch. So no block has read this place before, and the place is in no cache of a multiprocessor.
+template <class T>
+struct TrialRanks {
+  static constexpr int most = 8;
+
+  Word* inboxes[most];
+  int rank;
+  int ranks;
+  std::int64_t first_row;  ///< global number of this rank's first row
+  T* sent_rows;            ///< in this rank's inbox: [step][trial], cover.others.stride elements apart
+  const double* middle;    ///< the middle of this rank's 8-bit copy
+  const int* abort;        ///< becomes 1 if another rank has given up
+
+  /// Returns the place in the inbox of a rank that corresponds to a place in this rank's inbox.
+  template <class Value>
+  __device__ Value* of_rank(int other, Value* place) const {
+    return reinterpret_cast<Value*>(
+        reinterpret_cast<unsigned char*>(inboxes[other]) +
+        (reinterpret_cast<unsigned char*>(place) - reinterpret_cast<unsigned char*>(inboxes[rank])));
+  }
 };
 
 template <class T>
@@ -54,13 +83,16 @@ struct TrialJob {
   bool by_quads;       ///< true if points can be read in 16-byte units
   int resident_tiles;  ///< the largest number of tiles of a block that keeps its rows in shared memory, otherwise 0
   int unit_tiles;   ///< tiles per unit (1 for few points, otherwise the tiles of one sum); each block gets whole units
+  int parts;        ///< number of blocks; with several ranks, of all ranks
+  int first_part;   ///< number of this rank's first block among them
   Word* part_sums;  ///< one sum per block
   Word* published_gains;  ///< [2][trial][block]; initially 0, like all published words
-  Word* published_rows;   ///< [trial]; holds most_trials words
-  unsigned int* nearer;   ///< [row][most_trials]: one bit per pair, initially 0; set if the trial is nearer than the
-                          ///< chosen row, but the warp had no room for the pair
+  Word* published_rows;  ///< [trial], holds most_trials words; with several ranks, [step][trial] and the global numbers
+  unsigned int* nearer;  ///< [row][most_trials]: one bit per pair, initially 0; set if the trial is nearer than the
+                         ///< chosen row, but the warp had no room for the pair
   std::int64_t* chosen;
   TrialOutcome* outcome;
+  TrialRanks<T> ranks;
 
   // Used by measure_trials and add_kept.
   KeptPair* kept;
@@ -87,6 +119,7 @@ constexpr int queue_room = 8 * tile_rows + 32;
 
 struct WarpRoom {
   unsigned char chains[Chains::bytes];
+  alignas(16) SharedByteStream::Numbers numbers;
   double distances[remembered];
   unsigned int pairs[remembered];
   unsigned int queue[queue_room];
@@ -98,18 +131,18 @@ struct Layout {
   int chunks;
   int eights;      ///< groups of eight trials
   int candidates;  ///< bytes of all candidates
-  int blocks;
+  int parts;
   int resident_tiles;  ///< tiles that stay in shared memory, or 0 if they are streamed
 
-  __host__ __device__ Layout(int chunks_of_rows, int trials, int grid, int tiles)
-      : chunks(chunks_of_rows), eights((trials + 7) / 8), candidates(eights * candidate_bytes(chunks)), blocks(grid),
-        resident_tiles(tiles) {}
+  __host__ __device__ Layout(int chunks_of_rows, int trials, int all_parts, int tiles)
+      : chunks(chunks_of_rows), eights((trials + 7) / 8), candidates(eights * candidate_bytes(chunks)),
+        parts(all_parts), resident_tiles(tiles) {}
   __host__ __device__ int stages(int warps) const {
     return resident_tiles > 0 ? resident_tiles * chunks : warps * ByteStream::stages;
   }
   __host__ __device__ int bytes(int warps) const {
     return stages(warps) * static_cast<int>(sizeof(ByteStage)) + warps * static_cast<int>(sizeof(WarpRoom)) +
-           candidates + 8 * blocks + 8 * padded(resident_tiles * tile_rows);
+           candidates + 8 * parts + 8 * padded(resident_tiles * tile_rows);
   }
   /// Returns the place of a row's integer. Lanes read integers that are 16 rows apart, so a gap after each 16 rows
   /// avoids bank conflicts.
@@ -127,6 +160,41 @@ __device__ inline Word mark_of(int step) { return Word{1} + static_cast<Word>(st
 
 __device__ inline void publish(Word* place, Word word) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
+}
+__device__ inline void publish_to_gpus(Word* place, Word word) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
+}
+__device__ inline Word load_of_gpus(const Word* place) {
+  Word word = 0;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(place) : "memory");
+  return word;
+}
+
+/// Sends four coordinates of a row to a GPU.
+__device__ inline void send(float* to, const float (&values)[4]) {
+  asm volatile("st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(values[0]), "f"(values[1]),
+               "f"(values[2]), "f"(values[3])
+               : "memory");
+}
+__device__ inline void send(double* to, const double (&values)[4]) {
+  asm volatile("st.relaxed.sys.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(values[0]), "d"(values[1]) : "memory");
+  asm volatile("st.relaxed.sys.global.v2.f64 [%0], {%1, %2};" ::"l"(to + 2), "d"(values[2]), "d"(values[3]) : "memory");
+}
+__device__ inline void load_sent(const float* from, float (&values)[4]) {
+  asm volatile("ld.relaxed.sys.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+               : "l"(from)
+               : "memory");
+}
+__device__ inline void load_sent(const double* from, double (&values)[4]) {
+  asm volatile("ld.relaxed.sys.global.v2.f64 {%0, %1}, [%2];"
+               : "=d"(values[0]), "=d"(values[1])
+               : "l"(from)
+               : "memory");
+  asm volatile("ld.relaxed.sys.global.v2.f64 {%0, %1}, [%2];"
+               : "=d"(values[2]), "=d"(values[3])
+               : "l"(from + 2)
+               : "memory");
 }
 __device__ inline Word load_published(const Word* place) {
   Word word = 0;
@@ -199,27 +267,33 @@ __device__ inline Lowered lower(const TrialJob<T>& job, std::int64_t row, double
 
 /// The work of one block. The block owns the rows [first_row_, last_row_], and its threads share some state. If `Adds`
 /// is true, the block adds the best trial itself. Otherwise it appends the pairs that add_kept needs to TrialJob::kept.
-/// If `Resident` is true, the block keeps its rows in shared memory.
-template <class T, bool Adds, bool Resident>
+/// If `Resident` is true, the block keeps its rows in shared memory. If `Across` is true, the blocks of several ranks
+/// take the steps together (TrialRanks). Functions that wait for other blocks then return false if another rank has
+/// given up, and otherwise true.
+template <class T, bool Adds, bool Resident, bool Across = false>
 class Walker {
  public:
   __device__ Walker(const TrialJob<T>& job, unsigned char* memory)
-      : job_(job), layout_(job.bytes.chunks(), job.trials, static_cast<int>(gridDim.x), job.resident_tiles),
-        own_(own()), warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32),
+      : job_(job), layout_(job.bytes.chunks(), job.trials, job.parts, job.resident_tiles), own_(own()),
+        warp_(static_cast<int>(threadIdx.x) / 32), lane_(static_cast<int>(threadIdx.x) % 32),
         warps_(static_cast<int>(blockDim.x) / 32), stages_(reinterpret_cast<ByteStage*>(memory)),
         rooms_(reinterpret_cast<WarpRoom*>(stages_ + layout_.stages(warps_))), room_(rooms_[warp_]),
         candidates_(reinterpret_cast<uint4*>(rooms_ + warps_)),
         parts_(reinterpret_cast<Word*>(reinterpret_cast<unsigned char*>(candidates_) + layout_.candidates)),
-        integers_(parts_ + layout_.blocks), first_row_(first_row_of(blockIdx.x)), stream_(stream_of(job.bytes)) {
+        integers_(parts_ + layout_.parts), first_row_(first_row_of(blockIdx.x)), stream_(stream_of(job.bytes)) {
     last_row_ = min(first_row_of(std::int64_t{blockIdx.x} + 1), job.cover.rows.count) - 1;
     const auto tiles = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
     tiles_ = (tiles - warp_ + warps_ - 1) / warps_;
-    if (threadIdx.x < most_warps) own_.overflowed[threadIdx.x] = false;
+    if (threadIdx.x < 2) {
+      own_.overflowed[threadIdx.x] = false;
+      own_.taken[threadIdx.x] = 0;
+    }
     if constexpr (Resident) stream_.load(tiles_of(0));
     // The unused places of the last group of eight are also written, because they are multiplied together with the used
-    // places. The results for unused places are ignored.
-    for (int trial = job.trials + warp_; trial < 8 * layout_.eights; trial += warps_)
+    // places. The results for unused places are ignored. receive_trial() does not write the end of a place.
+    for (int trial = (Across ? 0 : job.trials) + warp_; trial < 8 * layout_.eights; trial += warps_)
       bring_candidate(job.bytes, -1, trial, candidates_);
+    __syncthreads();  // the counters are initialised
   }
 
   /// Computes the sum of w D over this block's rows and publishes it.
@@ -240,27 +314,35 @@ class Walker {
     }
     if (sum > 0) atomicAdd(&own_.sum, sum);
     __syncthreads();  // the sum is complete
-    if (threadIdx.x == 0) job_.part_sums[blockIdx.x] = own_.sum;
+    if constexpr (Across) {
+      if (static_cast<int>(threadIdx.x) < job_.ranks.ranks)
+        publish_to_gpus(job_.ranks.of_rank(static_cast<int>(threadIdx.x), job_.part_sums + own_part()), own_.sum);
+    } else {
+      if (threadIdx.x == 0) job_.part_sums[blockIdx.x] = own_.sum;
+    }
   }
-  /// Reads the sums of all blocks. Call it after a grid barrier.
-  __device__ void read_sums() {
-    for (int part = static_cast<int>(threadIdx.x); part < static_cast<int>(gridDim.x);
-         part += static_cast<int>(blockDim.x))
-      parts_[part] = __ldcg(job_.part_sums + part);
-    __syncthreads();  // the sums are stored
+  /// Reads the sums of all blocks. Without several ranks, call it after a grid barrier.
+  __device__ bool read_sums() {
+    for (int part = static_cast<int>(threadIdx.x); part < job_.parts; part += static_cast<int>(blockDim.x)) {
+      if constexpr (Across) parts_[part] = wait_for(job_.part_sums + part, [](Word word) { return ~word != 0; });
+      else parts_[part] = __ldcg(job_.part_sums + part);
+    }
+    return meet();  // the sums are stored
   }
 
-  __device__ void start_comparison(int step) { stream_.start(tiles_of(step)); }
+  __device__ void start_comparison(int step) {
+    if constexpr (Resident) stream_.start(tiles_of(step));
+    else stream_.start(block_tiles(step), &own_.taken[step % 2]);
+  }
 
   /// Draws the trials of a step. If a trial is a row of this block, publishes its row number. Call it after a block
   /// barrier.
   __device__ void draw(Word first_draw, Word total, int step) {
     const CoverJob<T>& cover = job_.cover;
-    const auto grid = static_cast<int>(gridDim.x);
     for (int trial = warp_; trial < job_.trials; trial += warps_) {
       Word target = job_.random.below(first_draw + static_cast<Word>(trial), total);
-      const int part = passes_at(grid, target, [&](int index) { return parts_[index]; });
-      if (part != static_cast<int>(blockIdx.x)) continue;
+      const int part = passes_at(job_.parts, target, [&](int index) { return parts_[index]; });
+      if (part != own_part()) continue;
       std::int64_t first = first_row_;
       auto rows = static_cast<int>(last_row_ - first_row_ + 1);
       if (job_.unit_tiles > 1) {
@@ -275,19 +357,24 @@ class Walker {
             if constexpr (Resident) return integers_[Layout::padded(index)];
             return cover.quantize(cover.weighed(first + index, __ldcg(cover.closest + first + index)));
           });
-      if (lane_ == 0)
+      if constexpr (Across) send_trial(place_of(step, trial), row);
+      else if (lane_ == 0)
         publish(job_.published_rows + trial, (static_cast<Word>(step) + 1) << row_bits | static_cast<Word>(row));
     }
   }
 
-  __device__ void bring_trials(int step) {
+  __device__ bool bring_trials(int step) {
     for (int trial = warp_; trial < job_.trials; trial += warps_) {
-      Word word = 0;
-      do word = load_published(job_.published_rows + trial);
-      while (word >> row_bits != static_cast<Word>(step) + 1);
-      bring_trial(trial, static_cast<std::int64_t>(word & ((Word{1} << row_bits) - 1)));
+      if constexpr (Across) {
+        receive_trial(trial, place_of(step, trial));
+      } else {
+        Word word = 0;
+        do word = load_published(job_.published_rows + trial);
+        while (word >> row_bits != static_cast<Word>(step) + 1);
+        bring_trial(trial, static_cast<std::int64_t>(word & ((Word{1} << row_bits) - 1)));
+      }
     }
-    __syncthreads();  // the candidates are complete
+    return meet();  // the candidates are complete
   }
   /// Copies those rows of cover.others that have the numbers `which` to the places of the trials.
   __device__ void bring_trials(const std::int64_t* which) {
@@ -299,46 +386,64 @@ class Walker {
   __device__ void compare(int step) {
     waiting_ = 0;
     kept_ = 0;
+    parity_ = step % 2;
+    if (threadIdx.x == 0) {  // for the next step; no thread uses these before the barrier below
+      own_.taken[1 - parity_] = 0;
+      own_.overflowed[1 - parity_] = false;
+    }
     stream_.begin();
-    const Tiles tiles = tiles_of(step);
-    auto local = static_cast<int>(tiles.row(0) - first_row_);
-    for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
+    if constexpr (Resident) {
+      const Tiles tiles = tiles_of(step);
+      auto local = static_cast<int>(tiles.row(0) - first_row_);
+      for (int number = 0; number < tiles_; ++number, local += tiles.step * tile_rows) compare_tile(local);
+    } else {
+      const Tiles tiles = block_tiles(step);
+      for (int tile = stream_.next_tile(); tile >= 0; tile = stream_.next_tile())
+        compare_tile(static_cast<int>(tiles.row(tile) - first_row_));
+    }
     while (waiting_ > 0) take_from_queue();
     __syncthreads();  // all gains are added
   }
   __device__ void publish_gains(int step) {
-    if (static_cast<int>(threadIdx.x) < job_.trials)
-      publish(published_gains(step, static_cast<int>(threadIdx.x)) + blockIdx.x,
-              mark_of(step) << mark_shift | own_gain());
+    const int messages = Across ? job_.trials * job_.ranks.ranks : job_.trials;
+    for (int message = static_cast<int>(threadIdx.x); message < messages; message += static_cast<int>(blockDim.x)) {
+      const int trial = Across ? message % job_.trials : message;
+      Word* const place = published_gains(step, trial) + own_part();
+      const Word word = mark_of(step) << mark_shift | own_gain(trial);
+      if constexpr (Across) publish_to_gpus(job_.ranks.of_rank(message / job_.trials, place), word);
+      else publish(place, word);
+    }
   }
   /// Adds the trials' gains within the block's rows to `gains`, which has one element per trial.
   __device__ void add_gains_to(Word* gains) {
-    if (static_cast<int>(threadIdx.x) < job_.trials && own_gain() > 0) atomicAdd(gains + threadIdx.x, own_gain());
+    const auto trial = static_cast<int>(threadIdx.x);
+    if (trial < job_.trials && own_gain(trial) > 0) atomicAdd(gains + trial, own_gain(trial));
   }
 
   struct Best {
-    int trial;
+    int trial;  ///< negative if another rank has given up
     Word gain;
   };
 
   /// Returns the trial with the largest gain over all blocks. Ties go to the first trial.
   __device__ Best find_best(int step) {
-    const auto grid = static_cast<int>(gridDim.x);
-    constexpr int at_once = 8;
+    constexpr int at_once = Across ? 9 : 8;  // 9 words per lane suffice for two GPUs of 132 multiprocessors
     for (int trial = warp_; trial < job_.trials; trial += warps_) {
       Word sum = 0;
       const Word* const published = published_gains(step, trial);
-      for (int begin = 0; begin < grid; begin += 32 * at_once) {
+      for (int begin = 0; begin < job_.parts; begin += 32 * at_once) {
         Word words[at_once];
         bool are_there = false;
+        [[maybe_unused]] unsigned int checks = 0;
         do {
           are_there = true;
 #pragma unroll
           for (int index = 0; index < at_once; ++index) {
             const int part = begin + 32 * index + lane_;
-            words[index] = part < grid ? load_published(published + part) : mark_of(step) << mark_shift;
+            words[index] = part < job_.parts ? load(published + part) : mark_of(step) << mark_shift;
             are_there &= words[index] >> mark_shift == mark_of(step);
           }
+          if constexpr (Across) are_there |= gives_up(++checks);
         } while (!__all_sync(everyone, are_there));
 #pragma unroll
         for (const Word word : words) sum += gain_in(word);
@@ -346,7 +451,7 @@ class Walker {
       for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(everyone, sum, lanes);
       if (lane_ == 0) own_.totals[trial] = sum;
     }
-    __syncthreads();  // all totals are stored
+    if (!meet()) return {-1, 0};  // all totals are stored
     Best best{lane_, lane_ < job_.trials ? own_.totals[lane_] : 0};
     for (int distance = 16; distance > 0; distance /= 2) {
       const Best other{__shfl_down_sync(everyone, best.trial, distance),
@@ -359,34 +464,132 @@ class Walker {
   /// Adds the best trial: decreases the distances of the points that are nearer to this trial, and updates the sums of
   /// all blocks.
   __device__ void add(int step, int best) {
-    // Number of sums per thread if a block is a single warp, which is the extreme case.
-    constexpr int most_parts = (most_blocks + 31) / 32;
+    constexpr int early = Across ? 2 : 1;
     const Word* const published = published_gains(step, best);
-    Word first_gain = 0;  // loaded early, which hides the latency
-    if (static_cast<int>(threadIdx.x) < static_cast<int>(gridDim.x))
-      first_gain = load_published(published + threadIdx.x);
-    if (own_.overflowed[warp_]) add_overflowed(best);
+    Word early_gains[early] = {};  // loaded early, which hides the latency
+#pragma unroll
+    for (int index = 0; index < early; ++index)
+      if (part_of(index) < job_.parts) early_gains[index] = load(published + part_of(index));
+    if (own_.overflowed[parity_]) add_overflowed(best);
     for (int index = lane_; index < kept_; index += 32) {
       const unsigned int pair = room_.pairs[index];
       if (static_cast<int>(pair % most_trials) == best)
         lower_own(first_row_ + pair / most_trials, room_.distances[index]);
     }
-    for (int index = 0; index < most_parts; ++index) {
-      const int part = static_cast<int>(threadIdx.x) + index * static_cast<int>(blockDim.x);
-      if (part >= static_cast<int>(gridDim.x)) break;
-      parts_[part] -= gain_in(index == 0 ? first_gain : load_published(published + part));
-    }
-    __syncwarp();  // all lanes have written their reaches and read `overflowed`
-    if (lane_ == 0) own_.overflowed[warp_] = false;
-    ask_for_lengths(step + 1);
+#pragma unroll
+    for (int index = 0; index < early; ++index)
+      if (part_of(index) < job_.parts) parts_[part_of(index)] -= gain_in(early_gains[index]);
+    for (int index = early; part_of(index) < job_.parts; ++index)
+      parts_[part_of(index)] -= gain_in(load(published + part_of(index)));
   }
 
-  __device__ void ask_for_lengths(int step) { stream_.ask_for_lengths(tiles_of(step)); }
+  /// Call it after start_comparison(), and after a block barrier that follows the last change of a distance.
+  __device__ void ask_for_lengths() {
+    if constexpr (!Resident) stream_.ask_for_lengths();
+  }
   __device__ void finish() { stream_.finish(); }
-  __device__ std::int64_t trial_row(int trial) const { return own_.rows[trial]; }
+  /// Returns the row number of a trial; with several ranks, the global number.
+  __device__ std::int64_t trial_row(int step, int trial) {
+    if constexpr (Across)
+      return static_cast<std::int64_t>(
+          wait_for(job_.published_rows + place_of(step, trial), [](Word word) { return ~word != 0; }));
+    else return own_.rows[trial];
+  }
+  /// Returns the sum over the blocks of this rank. The result is valid in the first thread of the block.
+  __device__ Word own_total() const {
+    Word sum = 0;
+    if (threadIdx.x == 0)
+      for (int part = 0; part < static_cast<int>(gridDim.x); ++part) sum += parts_[job_.first_part + part];
+    return sum;
+  }
 
  private:
   static constexpr int row_bits = 48;
+
+  __device__ int own_part() const { return job_.first_part + static_cast<int>(blockIdx.x); }
+  /// Returns the part that belongs to the calling thread in round `index` of a loop over all parts.
+  __device__ static int part_of(int index) {
+    return static_cast<int>(threadIdx.x) + index * static_cast<int>(blockDim.x);
+  }
+  __device__ std::int64_t place_of(int step, int trial) const { return std::int64_t{step} * job_.trials + trial; }
+
+  __device__ static Word load(const Word* place) {
+    if constexpr (Across) return load_of_gpus(place);
+    else return load_published(place);
+  }
+  /// A block barrier. Returns false if a thread of the block has given up.
+  __device__ bool meet() const {
+    if constexpr (Across) {
+      return __syncthreads_or(static_cast<int>(gave_up_)) == 0;
+    } else {
+      __syncthreads();
+      return true;
+    }
+  }
+  /// Returns true if another rank has given up. Rarely reads the flag, because the flag is in host memory.
+  __device__ static bool has_ended(const TrialJob<T>& job, unsigned int checks) {
+    return checks % 4096 == 0 && *static_cast<const volatile int*>(job.ranks.abort) != 0;
+  }
+  __device__ bool gives_up(unsigned int checks) { return gave_up_ |= has_ended(job_, checks); }
+  template <class Arrived>
+  __device__ Word wait_for(const Word* place, const Arrived& has_arrived) {
+    for (unsigned int checks = 1;; ++checks) {
+      const Word word = load_of_gpus(place);
+      if (has_arrived(word) || gives_up(checks)) return word;
+    }
+  }
+
+  /// Sends a row of this block, and its global number, to all ranks.
+  __device__ void send_trial(std::int64_t place, std::int64_t row) {
+    const TrialRanks<T>& ranks = job_.ranks;
+    T* const to = ranks.sent_rows + place * job_.cover.others.stride;
+    for (int column = 4 * lane_; column < job_.bytes.stride; column += 128) {
+      const byte_rows::Quad<T> quad(job_.cover.rows, row, column, job_.by_quads);
+      for (int rank = 0; rank < ranks.ranks; ++rank) send(ranks.of_rank(rank, to + column), quad.values);
+    }
+    if (lane_ < ranks.ranks)
+      publish_to_gpus(ranks.of_rank(lane_, job_.published_rows + place), static_cast<Word>(ranks.first_row + row));
+  }
+  /// Receives a row that a block of any rank has sent, and makes it the candidate of a trial.
+  __device__ void receive_trial(int trial, std::int64_t place) {
+    const Received received = receive_row(job_, trial, place, candidates_);
+    gave_up_ |= received.gave_up;
+    if (lane_ == 0) set_trial(trial, place, received.terms.scale, received.terms.square, received.terms.residue);
+  }
+  struct Received {
+    byte_rows::RowTerms terms;
+    bool gave_up;
+  };
+  /// This function is not inlined, because the caller would then need more registers.
+  __device__ __noinline__ static Received receive_row(const TrialJob<T>& job, int trial, std::int64_t place,
+                                                      uint4* candidates) {
+    const T* const from = job.cover.others.data + place * job.cover.others.stride;
+    bool gave_up = false;
+    const auto receive = [&](int column) {
+      byte_rows::Quad<T> quad{};
+      bool has_arrived = false;
+      for (unsigned int checks = 1; !has_arrived && !gave_up; ++checks) {
+        load_sent(from + column, quad.values);
+        has_arrived = true;
+        for (const T value : quad.values) has_arrived &= value == value;  // the bits of an empty place mean NaN
+        gave_up = !has_arrived && has_ended(job, checks);
+      }
+      return quad;
+    };
+    const int first = 4 * (static_cast<int>(threadIdx.x) % 32);
+    byte_rows::Quad<T> first_quad{};
+    if (first < job.bytes.stride) first_quad = receive(first);
+    const int chunks = job.bytes.chunks();
+    const byte_rows::RowTerms terms = byte_rows::convert_row<T>(
+        job.cover.rows.columns, job.bytes, job.ranks.middle, 32, true,
+        [&](int column) { return column == first ? first_quad : receive(column); },
+        [&](int column, char4 bytes) {
+          const int unit = column / 16;
+          uint4& to = candidates[(trial / 8 * chunks + unit / 4) * 32 + trial % 8 * 4 + unit % 4];
+          reinterpret_cast<char4*>(&to)[column % 16 / 4] = bytes;
+        });
+    return {terms, gave_up};
+  }
 
   /// Returns the warp's tiles. They are processed in alternating directions from step to step, because the rows that
   /// were read last are still in cache.
@@ -394,6 +597,12 @@ class Walker {
     const std::int64_t first = first_row_ / tile_rows + warp_;
     if (step % 2 == 0) return {first, warps_, tiles_};
     return {first + (tiles_ - 1) * warps_, -warps_, tiles_};
+  }
+  /// Returns the tiles of the block, in the order in which warps take them.
+  __device__ Tiles block_tiles(int step) const {
+    const std::int64_t first = first_row_ / tile_rows;
+    const auto count = static_cast<int>((last_row_ - first_row_) / tile_rows) + 1;
+    return step % 2 == 0 ? Tiles{first, 1, count} : Tiles{first + count - 1, -1, count};
   }
 
   struct Own {
@@ -404,7 +613,9 @@ class Walker {
     Word totals[most_trials];
     std::int64_t rows[most_trials];
     ByteCandidate candidates[most_trials];
-    bool overflowed[most_warps];  ///< for each warp: true if it had no space for a pair that add() needs
+    // For even and odd steps:
+    bool overflowed[2];  ///< true if a warp had no space for a pair that add() needs
+    int taken[2];        ///< number of tiles that warps have taken
   };
   __device__ static Own& own() {
     __shared__ Own memory;
@@ -412,21 +623,24 @@ class Walker {
   }
 
   __device__ Word* published_gains(int step, int trial) const {
-    return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * gridDim.x;
+    return job_.published_gains + (static_cast<std::int64_t>(step % 2) * most_trials + trial) * job_.parts;
   }
-  /// Returns the gain, within the block's rows, of the trial whose index is the index of the calling thread.
-  __device__ Word own_gain() const { return Word{own_.high_gains[threadIdx.x]} << 32 | own_.low_gains[threadIdx.x]; }
+  /// Returns the gain of a trial within the block's rows.
+  __device__ Word own_gain(int trial) const { return Word{own_.high_gains[trial]} << 32 | own_.low_gains[trial]; }
   __device__ static Word gain_in(Word word) { return word & ((Word{1} << mark_shift) - 1); }
 
   __device__ void bring_trial(int trial, std::int64_t row) {
     const DeviceByteRows& others = job_.others;
     bring_candidate(others, row, trial, candidates_);
     if (lane_ != 0) return;
+    set_trial(trial, row, others.length(row, DeviceByteRows::of_scale), others.length(row, DeviceByteRows::of_square),
+              others.length(row, DeviceByteRows::of_residue));
+  }
+  /// `row` is the trial's number in cover.others.
+  __device__ void set_trial(int trial, std::int64_t row, float scale, float square, float residue) {
     own_.rows[trial] = row;
     own_.low_gains[trial] = own_.high_gains[trial] = 0;
-    own_.candidates[trial] = {2 * others.length(row, DeviceByteRows::of_scale),
-                              others.length(row, DeviceByteRows::of_square),
-                              others.length(row, DeviceByteRows::of_residue)};
+    own_.candidates[trial] = {2 * scale, square, residue};
   }
 
   /// Returns the canonical distance of each lane's pair of row and trial. The result is valid only in lanes below
@@ -563,7 +777,7 @@ class Walker {
       room_.distances[place] = distance;
       room_.pairs[place] = static_cast<unsigned int>(row - first_row_) * most_trials + static_cast<unsigned int>(trial);
     } else {
-      own_.overflowed[warp_] = true;
+      own_.overflowed[parity_] = true;
       const std::int64_t bit = row * most_trials + trial;
       atomicOr(job_.nearer + bit / 32, 1u << (bit % 32));
     }
@@ -626,7 +840,7 @@ class Walker {
   }
   __device__ auto stream_of(const DeviceByteRows& rows) const {
     if constexpr (Resident) return ResidentBytes(rows, stages_, first_row_ / tile_rows);
-    else return ByteStream(rows, stages_ + warp_ * ByteStream::stages);
+    else return SharedByteStream(rows, stages_ + warp_ * ByteStream::stages, room_.numbers);
   }
 
   const TrialJob<T>& job_;
@@ -642,41 +856,45 @@ class Walker {
   Word* parts_;     ///< sums of all blocks
   Word* integers_;  ///< integers of the block's rows, if they are resident
   std::int64_t first_row_;
-  std::conditional_t<Resident, ResidentBytes, ByteStream> stream_;
+  std::conditional_t<Resident, ResidentBytes, SharedByteStream> stream_;
   std::int64_t last_row_;
-  int tiles_;        ///< number of tiles of the warp, which gets every warps_-th tile of the block
-  int waiting_ = 0;  ///< number of pairs in the warp's queue
-  int kept_ = 0;     ///< number of pairs that the warp has stored
+  int tiles_;             ///< number of tiles of the warp, which gets every warps_-th tile of the block
+  int parity_ = 0;        ///< of the current step
+  int waiting_ = 0;       ///< number of pairs in the warp's queue
+  int kept_ = 0;          ///< number of pairs that the warp has stored
+  bool gave_up_ = false;  ///< true if this thread has learned that another rank has given up
 };
 
 // Launch shape: cooperative, with blocks of up to most_threads threads. The grid has as many blocks as the GPU runs at
-// once, but at most one per unit of rows.
-template <class T, bool Resident>
+// once, but at most one per unit of rows. If `Across` is true, the kernels of all ranks run at the same time.
+template <class T, bool Resident, bool Across>
 __global__ void __launch_bounds__(most_threads, 1) take_steps(const __grid_constant__ TrialJob<T> job) {
   extern __shared__ __align__(16) unsigned char memory[];
-  Walker<T, true, Resident> walker(job, memory);
+  Walker<T, true, Resident, Across> walker(job, memory);
   walker.sum_up();
   walker.start_comparison(0);
-  walker.ask_for_lengths(0);
-  cooperative_groups::this_grid().sync();  // all blocks' sums are published
-  walker.read_sums();
+  walker.ask_for_lengths();
+  if constexpr (!Across) cooperative_groups::this_grid().sync();  // all blocks' sums are published
+  const bool are_complete = walker.read_sums();
   Word total = job.total;
   int step = 0;
-  while (step < job.steps && total > 0 && total >= job.least_total) {
+  while (are_complete && step < job.steps && total > 0 && total >= job.least_total) {
     walker.draw(job.first_draw + static_cast<Word>(step) * static_cast<Word>(job.trials), total, step);
-    walker.bring_trials(step);
+    if (!walker.bring_trials(step)) break;
     walker.compare(step);
     walker.publish_gains(step);
     walker.start_comparison(step + 1);
     const auto [best, most] = walker.find_best(step);
+    if (best < 0) break;
     total -= most;
-    if (blockIdx.x == 0 && threadIdx.x == 0) job.chosen[step] = walker.trial_row(best);
+    if (blockIdx.x == 0 && threadIdx.x == 0) job.chosen[step] = walker.trial_row(step, best);
     walker.add(step, best);
-    __syncthreads();  // all sums are complete, and all threads have read the trials' rows
+    __syncthreads();  // all sums and reaches are complete, and all threads have read the trials' rows
+    walker.ask_for_lengths();
     ++step;
   }
   walker.finish();
-  if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {std::int64_t{step}, total};
+  if (blockIdx.x == 0 && threadIdx.x == 0) *job.outcome = {std::int64_t{step}, total, walker.own_total()};
 }
 
 /// Computes the gains of given trials, for a step whose trials other ranks also compare. `which` contains the trials as
@@ -688,7 +906,7 @@ __global__ void __launch_bounds__(most_threads, 1)
   extern __shared__ __align__(16) unsigned char memory[];
   Walker<T, false, false> walker(job, memory);
   walker.start_comparison(0);
-  walker.ask_for_lengths(0);
+  walker.ask_for_lengths();
   walker.bring_trials(which);
   walker.compare(0);
   walker.add_gains_to(gains);

@@ -137,7 +137,7 @@ class RankCover : public SeedingCover {
   void bring(std::span<const std::int64_t> rows) final {
     if (ranks().is_alone()) return keep_own(rows);
     if (rows.empty()) return;
-    if (keeps_on_gpu(std::ssize(rows))) return ranks().agree([&] { keep_on_gpu(rows); });
+    if (keeps_on_gpu(std::ssize(rows))) return keep_on_gpu(rows);
     keep(rows, rows_in(ranks().sum(rows.size() * row_words(),
                                    [&](std::span<std::uint64_t> to) {
                                      std::vector<std::int64_t> own;
@@ -206,7 +206,8 @@ class RankCover : public SeedingCover {
   virtual void keep_own(std::span<const std::int64_t> /*rows*/) {}
   /// Returns true if keep_on_gpu() replaces keep() for this number of rows. All ranks return the same.
   virtual bool keeps_on_gpu(std::int64_t /*count*/) const { return false; }
-  /// Copies rows of all ranks to this rank's GPU, without a copy in host memory. Collective.
+  /// Copies rows of all ranks to this rank's GPU, without a copy in host memory. Collective: if it fails on one rank,
+  /// all ranks throw.
   virtual void keep_on_gpu(std::span<const std::int64_t> /*rows*/) {}
   /// Returns those rows of the sample that are on this rank, in ascending order.
   virtual std::vector<std::int64_t> own_sample(std::uint64_t wanted, const core::Philox& random, int round) = 0;

@@ -839,7 +839,7 @@ sys.exit(status)
         self.assertEqual(result.returncode, 0, result.stderr)
         answer = json.loads(content(self.path("s.json")))
         curves = answer["scaling"]["curves"]
-        self.assertEqual([curve["kind"] for curve in curves], ["strong", "weak"] * 4)
+        self.assertEqual([curve["kind"] for curve in curves], ["strong", "weak"] * 5)
         charts = self.charts_of(self.path("s.html"))
         for curve in curves:
             self.assertIn(curve["title"], result.stdout)
@@ -849,8 +849,19 @@ sys.exit(status)
             self.assertEqual(one["efficiency"], 1)
             self.assertAlmostEqual(two["efficiency"], work / two["seconds"])
             shown = charts["time by GPUs: " + curve["title"]]
-            self.assertEqual([float(row[1]) for row in shown[1:]], [1000 * point["seconds"] for point in (one, two)])
-        self.assertEqual([[len(row["samples"]) for row in group["rows"]] for group in answer["groups"]], [[2]] * 12)
+            for column, figure in enumerate(("seconds", "floor_seconds", "model_seconds"), 1):
+                self.assertEqual([float(row[column]) for row in shown[1:]], [1000 * point[figure] for point in (one, two)])
+            for point in (one, two):
+                self.assertAlmostEqual(point["model_seconds"] / point["seconds"] - 1, point["model_deviation"])
+            self.assertAlmostEqual(one["model_seconds"], one["rows"] * curve["seconds_per_row"] + curve["seconds_per_iteration"])
+        self.assertEqual([[len(row["samples"]) for row in group["rows"]] for group in answer["groups"]], [[2]] * 15)
+        predicted = answer["scaling"]["predicted"]["curves"]
+        shown = charts["predicted efficiency by GPUs"]
+        self.assertEqual([row[0] for row in shown[1:]], ["1", "2", "4", "8", "16", "64", "256", "1000"])
+        for column, curve in enumerate(predicted, 1):
+            self.assertIn("predicted", shown[0][column])
+            self.assertEqual([float(row[column]) for row in shown[1:]], [100 * point["efficiency"] for point in curve["points"]])
+            self.assertEqual(curve["points"][0]["efficiency"], 1)
         self.succeed("compare", self.path("s.json"), self.path("s.json"))
 
     def test_a_wrong_result_ends_it(self):

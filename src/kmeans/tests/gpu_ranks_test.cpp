@@ -20,6 +20,25 @@
 namespace gradus {
 namespace {
 
+/// The number of GPU allocations of this thread that succeed before one fails. If negative, all allocations succeed.
+thread_local std::int64_t granted = -1;
+
+}  // namespace
+}  // namespace gradus
+
+extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): names that the linker defines
+cudaError_t __real_cudaMalloc(void** address, std::size_t bytes);
+cudaError_t __wrap_cudaMalloc(void** address, std::size_t bytes) {
+  if (gradus::granted >= 0 && gradus::granted-- == 0) return cudaErrorMemoryAllocation;
+  return __real_cudaMalloc(address, bytes);
+}
+// NOLINTEND(bugprone-reserved-identifier)
+}
+
+namespace gradus {
+namespace {
+
 using kmeans_detail::Variant;
 using kmeans_detail::variants;
 using tests::all_inits;
@@ -225,6 +244,16 @@ TYPED_TEST(KMeansGpuRanks, predict_their_rows) {
     }
 }
 
+/// Returns "" if nothing was thrown.
+std::string message_of(const std::exception_ptr& thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
 /// Compares the initial centroids that all ranks choose with those that one process chooses on the CPU. Returns the
 /// first difference, or "".
 template <class T>
@@ -244,12 +273,16 @@ std::string differs_in_seeding(const Job<T>& job, const KMeansInitialCentroids<T
     if (own.rows != one.rows) found += "rows on rank " + std::to_string(communicator.rank()) + "; ";
     else if (!same_bits(own.centroids, one.centroids)) found += "centroids; ";
   });
-  for (const std::exception_ptr& each : thrown) try {
-      if (each) std::rethrow_exception(each);
-    } catch (const std::exception& error) {
-      found += std::string(error.what()) + "; ";
-    }
+  for (const std::exception_ptr& each : thrown)
+    if (each) found += message_of(each) + "; ";
   return found;
+}
+
+std::vector<int> all_gpus() {
+  std::vector<int> gpus;
+  for (const execution::Gpu& gpu : execution::this_machine().gpus())
+    if (gpu.usable) gpus.push_back(gpu.index);
+  return gpus;
 }
 
 template <class T>
@@ -277,7 +310,7 @@ TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
                                  std::to_string(size.k) + ", init " + std::to_string(static_cast<int>(init)) +
                                  ", weighted " + std::to_string(weighted) + ", data " +
                                  std::to_string(static_cast<int>(data));
-        for (const std::vector<int>& gpus : {std::vector<int>{0}, {0, 0}, {0, 0, 0}}) {
+        for (const std::vector<int>& gpus : {std::vector<int>{0}, {0, 0}, {0, 0, 0}, all_gpus()}) {
           Execution execution{.device = Device::gpu};
           execution.gpus = gpus;
           const KMeansInitialCentroids<T> own =
@@ -291,6 +324,24 @@ TYPED_TEST(KMeansGpuRanks, choose_the_first_centroids_of_one_process) {
         EXPECT_EQ(differs_in_seeding(job, one, 5, "holes", mix), "") << text(5, "holes", mix, "") << what;
         ++number;
       }
+}
+
+// There are more tiles than a GPU compares at a time, more steps than rows of other ranks at a time, and in the first
+// steps more pairs than the kernels can store.
+TYPED_TEST(KMeansGpuRanks, choose_many_of_many_rows) {
+  using T = TypeParam;
+  for (const Size size : {Size{300000, 24, 1200}, Size{120000, 70, 40}}) {
+    const Job<T> job = make_job<T>(size.n, size.d, size.k, Data::plain, KMeansInit::kmeans_plus_plus, size.d > 30);
+    std::vector<std::int64_t> rows;
+    for (const std::vector<int>& gpus : {std::vector<int>{0}, {0, 0}, all_gpus()}) {
+      Execution execution{.device = Device::gpu};
+      execution.gpus = gpus;
+      const KMeansInitialCentroids<T> own =
+          kmeans_initial_centroids(job.points, job.options, job.memory(0, size.n), execution);
+      if (rows.empty()) rows = own.rows;
+      EXPECT_EQ(own.rows, rows) << gpus.size() << " GPUs, " << size.d << " columns";
+    }
+  }
 }
 
 // The rows of one rank are far outside the range of the other rank's 8-bit copy.
@@ -447,6 +498,33 @@ TEST_F(KMeansGpuRanksCalls, end_together) {
     if (rank == 1) rows = on_gpu.view();
   });
   EXPECT_TRUE(contains(place, "rank 1 of 3: points: they are on GPU 0") && contains(place, "host memory")) << place;
+}
+
+// On one of two ranks, one allocation on the GPU fails. No matter which one it is, the other rank must not wait.
+TEST_F(KMeansGpuRanksCalls, end_together_without_memory_on_one_gpu) {
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+    const Job<float> job = make_job<float>(3000, 16, 60, Data::plain, init, false);
+    int agreed = 0;
+    bool is_done = false;
+    std::int64_t grants = 0;
+    for (; !is_done; ++grants) {
+      ThreadRanks ranks(2);
+      const auto thrown = ranks.run([&](Communicator& communicator) {
+        const bool is_short = communicator.rank() == 1;
+        if (is_short) granted = grants;
+        kmeans_initial_centroids(job.rows(1500 * communicator.rank(), 1500), job.options, {},
+                                 of_rank(communicator, Mix::all, ""));
+        if (is_short) is_done = granted >= 0;  // no allocation failed
+      });
+      std::vector<std::string> messages;
+      for (const std::exception_ptr& each : thrown) messages.push_back(message_of(each));
+      EXPECT_EQ(messages[0].empty(), messages[1].empty()) << "allocation " << grants;
+      if (!messages[1].empty()) EXPECT_TRUE(contains(messages[1], "memory")) << messages[1];
+      if (!messages[1].empty() && messages[0] == messages[1]) ++agreed;
+    }
+    EXPECT_GT(grants, 15);
+    EXPECT_GT(agreed, 10);
+  }
 }
 
 }  // namespace
