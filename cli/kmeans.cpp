@@ -127,8 +127,28 @@ Buffer<std::uint8_t> quantized(const files::PictureShape& shape, const KMeansRes
   return pixels;
 }
 
+/// Calls use() with a view of the points in the type of their file, if they are kept in this type, or in type T.
+template <class T, class Use>
+decltype(auto) with_rows(const files::Points& points, const Use& use) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (points.stored.data() != nullptr) return use(points.stored);
+  return use(points.view<T>());
+}
+
+/// Returns the name of the type of the points in memory.
 template <class T>
-Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMeansResult<T>& result,
+std::string_view stored_type(const files::Points& points) {
+  return points.stored.data() != nullptr ? to_string(points.stored.type()) : to_string(files::element_type_of<T>);
+}
+
+template <class T>
+int element_bytes(MatrixView<T> /*rows*/) {
+  return sizeof(T);
+}
+int element_bytes(const StoredMatrixView& rows) { return bytes_of(rows.type()); }
+
+template <class T>
+Json summary_of(const Arguments& arguments, const files::Points& points, const KMeansResult<T>& result,
                 std::uint64_t memory) {
   Json history = Json::array();
   for (const KMeansIteration& iteration : result.history)
@@ -139,9 +159,10 @@ Json summary_of(const Arguments& arguments, std::int64_t dimensions, const KMean
   return {{"problem", problem_name},
           {"input", arguments.inputs.size() == 1 ? Json(arguments.inputs.front()) : Json(arguments.inputs)},
           {"n", result.labels.size()},
-          {"d", dimensions},
+          {"d", points.columns()},
           {"k", result.centroids.rows()},
-          {"dtype", sizeof(T) == 4 ? "f32" : "f64"},
+          {"dtype", to_string(files::element_type_of<T>)},
+          {"stored_dtype", stored_type<T>(points)},
           {"variant", result.report.variant},
           {"device", result.report.device},
           {"threads", result.report.threads},
@@ -193,11 +214,11 @@ std::string cluster_table(const Session& session, const files::Points& points, c
 }
 
 template <class T>
-std::string closing_line(std::int64_t dimensions, const KMeansResult<T>& result, double seconds,
+std::string closing_line(const files::Points& points, const KMeansResult<T>& result, double seconds,
                          const std::string& threads) {
   return fmt::format(
       "{} x {} ({}) in {}: inertia {:.8g}, {} ({}), {:.3g} s, {}, {}\n", counted(result.labels.size(), "point"),
-      dimensions, sizeof(T) == 4 ? "f32" : "f64", counted(result.centroids.rows(), "cluster"), result.inertia,
+      points.columns(), stored_type<T>(points), counted(result.centroids.rows(), "cluster"), result.inertia,
       counted(result.iterations, "iteration"), to_string(result.stop_reason), seconds, result.report.variant, threads);
 }
 
@@ -234,8 +255,8 @@ Execution alone(const Execution& execution) { return execution::on_first_gpu(wit
 
 /// If the fit was fast, fits again with more restarts. Returns a hint to use more restarts if the new fit is better,
 /// otherwise "". Ignores a failure of the new fit, because the result of the job is already complete.
-template <class T>
-std::string hint_of_restarts(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
+template <class Rows, class T>
+std::string hint_of_restarts(const Arguments& arguments, const Rows& points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
   constexpr double soon = 0.01;
   constexpr double difference = 1e-3;
@@ -277,18 +298,18 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
 
 /// Returns the hashes of the inputs of a fit, by role, for the record of the run. Returns nothing if no record is
 /// needed. The hashes depend neither on file formats nor on how the data is split into files and ranks.
-template <class T>
-std::map<std::string, std::string> input_hashes(const Arguments& arguments, MatrixView<const T> points,
+template <class Rows, class T>
+std::map<std::string, std::string> input_hashes(const Arguments& arguments, const Rows& points,
                                                 const KMeansMemory<T>& memory, const PointFiles& files,
                                                 const Session& session) {
   if (!session.ranks().any([&] { return arguments.is_recorded(session); })) return {};
   constexpr std::array roles{"points", "weights", "initial centroids"};
-  const auto hash = [&](MatrixView<const T> rows, std::int64_t first) {
+  const auto hash = [&](const auto& rows, std::int64_t first) {
     return cpu::hash_of_rows(rows, first, cpu::thread_count(session.execution), session.execution.stop);
   };
   const auto write = [&](std::span<std::uint64_t> words) {
     words[0] = hash(points, files.first_row);
-    words[1] = hash({memory.weights.data(), memory.weights.size(), 1}, files.first_row);
+    words[1] = hash(MatrixView<const T>(memory.weights.data(), memory.weights.size(), 1), files.first_row);
     words[2] = session.is_first() ? hash(memory.initial_centroids, 0) : 0;
   };
   const std::vector<std::uint64_t> own = session.ranks().sum(roles.size(), write);
@@ -490,12 +511,13 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   memory.initial_centroids = initial.view;
   const KMeansShape shape{.points = std::max(points.rows(), options.clusters),
                           .dimensions = points.columns(),
-                          .element_bytes = static_cast<int>(sizeof(T)),
+                          .element_bytes = with_rows<T>(points, [](const auto& rows) { return element_bytes(rows); }),
                           .weighted = !memory.weights.empty()};
   const auto needed = [&] { return kmeans_memory(shape, options, without_ranks(session.execution)).host; };
   const MappedFit mapped(files, session, needed);
   const auto hash_start = core::Clock::now();
-  const std::map<std::string, std::string> hashes = input_hashes(arguments, points.view<T>(), memory, files, session);
+  const std::map<std::string, std::string> hashes =
+      with_rows<T>(points, [&](const auto& rows) { return input_hashes(arguments, rows, memory, files, session); });
   if (!hashes.empty()) mapped.note_pass(core::seconds_since(hash_start));
   require_recorded_inputs(arguments, hashes, session);
 
@@ -514,7 +536,8 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
     if (arguments.chooses())
       return kmeans_choose(points.view<T>(), options, arguments.choice, memory, session.execution);
-    return {.result = kmeans(points.view<T>(), options, memory, session.execution)};
+    return {.result = with_rows<T>(points,
+                                   [&](const auto& rows) { return kmeans(rows, options, memory, session.execution); })};
   });
   double fit_seconds = core::seconds_since(fit_start);
   for (const Phase& phase : choice.result.report.phases)
@@ -529,7 +552,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
 
   const auto write_start = core::Clock::now();
   outputs.write(choice, points, session.execution.stop);
-  Json summary = summary_of(arguments, points.columns(), result, needed());
+  Json summary = summary_of(arguments, points, result, needed());
   add_table_facts(summary, points, result.standardization);
   const double seconds = core::seconds_since(start);
   if (arguments.chooses())
@@ -547,13 +570,13 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +
                     "\n");
-    session.print(cluster_table(session, points, result) + "\n" +
-                  closing_line(points.columns(), result, seconds, threads));
+    session.print(cluster_table(session, points, result) + "\n" + closing_line(points, result, seconds, threads));
   }
   if (outputs) session.note(outputs.note(arguments.output));
   if (session.quiet || arguments.chooses() || session.job) return 0;
-  const std::string hint =
-      hint_of_restarts(arguments, points.view<T>(), memory, session.execution, result.inertia, fit_seconds);
+  const std::string hint = with_rows<T>(points, [&](const auto& rows) {
+    return hint_of_restarts(arguments, rows, memory, session.execution, result.inertia, fit_seconds);
+  });
   if (!hint.empty()) session.note(hint);
   return 0;
 }
@@ -711,8 +734,9 @@ int run_kmeans(Arguments& arguments, Session& session) {
                           .weighted = arguments.is_weighted()},
                          session);
   };
-  const PointFiles files =
-      read_point_files(arguments.inputs, arguments.per_rank(), arguments.reading, memory_needed, session);
+  files::ReadOptions reading = arguments.reading;
+  reading.keep_stored = !arguments.chooses() && arguments.page.empty();  // these read the points in the type of the job
+  const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)
       require_no_input_overwritten(output_files(arguments, session), {file.path});

@@ -307,11 +307,13 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
     check_copy({own, columns, sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64}, heads.size(),
                memory_of_job, session);
     all = Matrix<T>(own, columns);
+    files::ReadOptions copied = reading;
+    copied.keep_stored = false;
     for (std::size_t file = 0; file < heads.size(); ++file) {
       const cpu::Range part = part_of(file);
       if (!heads[file].in_rows || part.size() <= 0) continue;
       files::Points keeper;
-      copy_rows(own_rows<T>(keeper, result.files[file].path, part.begin, part.size(), heads[file], reading), all,
+      copy_rows(own_rows<T>(keeper, result.files[file].path, part.begin, part.size(), heads[file], copied), all,
                 result.files[file].first + part.begin - begin, reading.threads, reading.stop);
     }
   });
@@ -400,6 +402,8 @@ std::string file_of_rank(const std::string& path, int rank) {
 
 std::uint64_t PointFiles::mapped_bytes() const {
   if (mapped == nullptr) return 0;
+  if (const StoredMatrixView& stored = points.stored; stored.data() != nullptr)
+    return static_cast<std::uint64_t>(stored.rows() * stored.row_stride() * bytes_of(stored.type()));
   return points.visit(
       [](auto view) { return static_cast<std::uint64_t>(view.rows() * view.row_stride()) * sizeof(*view.data()); });
 }
@@ -446,7 +450,9 @@ PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_
                             const MemoryOfJob& memory_of_job, const Session& session) {
   PointFiles result = per_rank == PerRank::yes ? read_file_of_rank(inputs.front(), reading, memory_of_job, session)
                                                : read_shared_files(inputs, reading, memory_of_job, session);
-  result.mapped = result.points.visit([](auto view) { return files::mapped_file_at(view.data()); });
+  const void* const stored = result.points.stored.data();
+  result.mapped = stored != nullptr ? files::mapped_file_at(stored)
+                                    : result.points.visit([](auto view) { return files::mapped_file_at(view.data()); });
   return result;
 }
 

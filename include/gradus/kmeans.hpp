@@ -53,6 +53,7 @@
 #include "gradus/kmeans_standardization.hpp"
 #include "gradus/names.hpp"
 #include "gradus/run_report.hpp"
+#include "gradus/stored_matrix.hpp"
 
 namespace gradus {
 
@@ -284,7 +285,7 @@ struct KMeansPrediction {
 struct KMeansShape {
   std::int64_t points = 0;
   std::int64_t dimensions = 0;
-  int element_bytes = 4;  ///< 4: float, 8: double
+  int element_bytes = 4;  ///< 4: float, 8: double, 1 or 2: a StoredType, with a fit in float
   bool weighted = false;
   MemoryPlace place = {};  ///< location of the points and their weights
 };
@@ -347,6 +348,17 @@ KMeansResult<ElementOf<Points>> kmeans(const Points& points, const KMeansOptions
   return detail::kmeans<ElementOf<Points>>(view_of(points), options, {}, execution);
 }
 
+/// Clusters rows of 8-bit integers or 16-bit floating-point numbers, in host memory. Returns the bits of the same
+/// points converted to float, but does not make a copy of them in float: blocks of rows are converted where they are
+/// read. The following jobs do make a copy, which counts towards the memory limit: variants that compute with other
+/// arithmetic than "same bits", variants for GPUs, and KMeansOptions::standardize. Otherwise like kmeans() above.
+GRADUS_EXPORT KMeansResult<float> kmeans(const StoredMatrixView& points, const KMeansOptions& options,
+                                         const KMeansMemory<float>& memory, const Execution& execution = {});
+inline KMeansResult<float> kmeans(const StoredMatrixView& points, const KMeansOptions& options,
+                                  const Execution& execution = {}) {
+  return kmeans(points, options, KMeansMemory<float>{}, execution);
+}
+
 /// Returns the first centroids with which kmeans() would start its first fit, and their row numbers. Runs on the same
 /// device as kmeans().
 ///
@@ -364,6 +376,12 @@ KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points&
                                                                    const Execution& execution = {}) {
   return detail::kmeans_initial_centroids<ElementOf<Points>>(view_of(points), options, {}, execution);
 }
+
+/// Overload for rows of 8-bit integers or 16-bit floating-point numbers; see kmeans().
+GRADUS_EXPORT KMeansInitialCentroids<float> kmeans_initial_centroids(const StoredMatrixView& points,
+                                                                     const KMeansOptions& options,
+                                                                     const KMeansMemory<float>& memory,
+                                                                     const Execution& execution = {});
 
 /// Returns the nearest centroid of each row of `points` by the canonical rule. Reports progress as a number of points,
 /// at the start and at the end. CPU variants of the contract "same bits" also report progress during the work.

@@ -12,6 +12,7 @@
 
 #include "gradus/array.hpp"
 #include "gradus/error.hpp"
+#include "gradus/stored_matrix.hpp"
 
 namespace gradus::python {
 
@@ -49,6 +50,18 @@ MatrixView<T> matrix_of(const Array& array, const char* what) {
   return {static_cast<T*>(array.data()), rows, columns, stride, place_of(array.device_type(), array.device_id())};
 }
 
+/// Views a matrix like matrix_of(). `type` is the name of a StoredType; elements of 16 bits come as uint16.
+inline StoredMatrixView stored_matrix_of(const Input& array, const std::string& type, const char* what) {
+  const std::optional<StoredType> stored = from_string<StoredType>(type);
+  if (!stored) throw UsageError(about(what) + "there is no type '" + type + "'");
+  const auto view = [&](const auto& rows) {
+    return StoredMatrixView(rows.data(), *stored, rows.rows(), rows.columns(), rows.row_stride(), rows.place());
+  };
+  if (*stored == StoredType::u8) return view(matrix_of<const std::uint8_t>(array, what));
+  if (*stored == StoredType::i8) return view(matrix_of<const std::int8_t>(array, what));
+  return view(matrix_of<const std::uint16_t>(array, what));
+}
+
 template <class T, class Array>
 VectorView<T> vector_of(const Array& array, const char* what) {
   if (array.ndim() != 1)
@@ -75,6 +88,14 @@ auto with_element_of(const Input& array, Run run) {
   if (array.dtype() == nb::dtype<float>()) return run(float{});
   if (array.dtype() == nb::dtype<double>()) return run(double{});
   throw UsageError(about("points") + "the elements are neither float32 nor float64");
+}
+
+/// Calls run(T{}, view) with a view of the points. T is the type of the job. If `stored` is the name of a StoredType,
+/// the view is a StoredMatrixView and T is float.
+template <class Run>
+auto with_points(const Input& points, const std::optional<std::string>& stored, Run run) {
+  if (stored) return run(float{}, stored_matrix_of(points, *stored, "points"));
+  return with_element_of(points, [&]<class T>(T type) { return run(type, matrix_of<const T>(points, "points")); });
 }
 
 /// Returns a NumPy array that keeps `owner` alive. The function `data` returns the address of the elements.

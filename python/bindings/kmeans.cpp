@@ -40,8 +40,8 @@ Fields fitted(KMeansResult<T> result) {
 }
 
 /// Returns call(execution). If the caller leaves the number of GPUs to the library, adds the GPUs that pay.
-template <class T, class Call>
-auto on_paying_gpus(const Request& request, MatrixView<const T> points, const KMeansMemory<T>& memory,
+template <class T, class Points, class Call>
+auto on_paying_gpus(const Request& request, const Points& points, const KMeansMemory<T>& memory,
                     const KMeansOptions& options, const Execution& execution, const Call& call) {
   if (!request.chooses_gpus) return call(execution);
   Execution several = execution;
@@ -52,10 +52,10 @@ auto on_paying_gpus(const Request& request, MatrixView<const T> points, const KM
 }
 
 Fields fit(const Input& points, const Output& labels, const std::optional<Input>& initial_centroids,
-           const std::optional<Input>& weights, const OptionValues& given, const Request& request) {
-  return with_element_of(points, [&]<class T>(T) {
+           const std::optional<Input>& weights, const std::optional<std::string>& stored, const OptionValues& given,
+           const Request& request) {
+  return with_points(points, stored, [&]<class T>(T, const auto& view) {
     const auto options = options_of<KMeansOptions>(given);
-    const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
                                  .weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
@@ -85,10 +85,10 @@ Fields fit_parts(const std::vector<Input>& points, const Output& labels, const s
 }
 
 Fields first_centroids(const Input& points, const std::optional<Input>& initial_centroids,
-                       const std::optional<Input>& weights, const OptionValues& given, const Request& request) {
-  return with_element_of(points, [&]<class T>(T) -> Fields {
+                       const std::optional<Input>& weights, const std::optional<std::string>& stored,
+                       const OptionValues& given, const Request& request) {
+  return with_points(points, stored, [&]<class T>(T, const auto& view) -> Fields {
     const auto options = options_of<KMeansOptions>(given);
-    const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
                                  .weights = vector_of<T>(weights, "weights")};
     KMeansInitialCentroids<T> first = Job(request).run(
@@ -213,13 +213,13 @@ void bind_kmeans(nb::module_& module) {
   bind_kmeans_batches(module);
   bind_options<KMeansOptions>(module, "kmeans_options");
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
-             arg("options"), arg("request"));
+             arg("stored").none(), arg("options"), arg("request"));
   module.def("kmeans_parts", &fit_parts, arg("points"), arg("labels"), arg("initial_centroids").none(),
              arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_choose", &choose, arg("points"), arg("labels"), arg("clusters"), arg("criterion"),
              arg("silhouette_points"), arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_initial_centroids", &first_centroids, arg("points"), arg("initial_centroids").none(),
-             arg("weights").none(), arg("options"), arg("request"));
+             arg("weights").none(), arg("stored").none(), arg("options"), arg("request"));
   module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
              arg("metric"), arg("mean").none(), arg("scale").none(), arg("request"));
   module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances").none(), arg("metric"),

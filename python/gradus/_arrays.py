@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -138,15 +139,48 @@ def is_list_of_arrays(source: Any) -> bool:
     )
 
 
-def matrix_or_parts(source: Any, what: str, stream: int | None) -> Placed:
-    """Returns matrix(), or Parts for a list of arrays. All parts get the same type."""
+_STORED = {"uint8": "u8", "int8": "i8", "float16": "f16", "bfloat16": "bf16"}
+
+
+def stored_type(dtype: Any) -> str | None:
+    """Returns the name of a type of 8 or 16 bits whose arrays points() keeps, otherwise None. Accepts types of NumPy,
+    ml_dtypes and PyTorch."""
+    return _STORED.get(getattr(dtype, "name", str(dtype).rpartition(".")[2]))
+
+
+def points(source: Any, stream: int | None) -> tuple[Placed, str | None]:
+    """Returns the points as matrix() does, and None. NumPy arrays, and PyTorch tensors in host memory, of a type of 8 or 16
+    bits are not converted: returns them and the name of their type. Elements of 16 bits then are the bits, as uint16.
+    """
+    name = stored_type(getattr(source, "dtype", None))
+    array = None if name is None or getattr(source, "ndim", 0) != 2 else _in_stored_type(source)
+    if array is None:
+        return matrix(source, "points", None, stream), None
+    return with_contiguous_rows(array if array.itemsize == 1 else array.view(np.uint16)), name
+
+
+def _in_stored_type(source: Any) -> Host | None:
+    """Returns the elements as an array, whose bits are the bits of the source, or None if matrix() must convert them."""
+    if isinstance(source, np.ndarray):
+        return source if source.dtype.isnative and not isinstance(source, np.ma.MaskedArray) else None
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(source, torch.Tensor) or source.requires_grad:
+        return None
+    if source.device.type != "cpu" or source.layout != torch.strided:
+        return None
+    return (source if source.element_size() == 1 else source.view(torch.int16)).numpy()  # type: ignore[no-any-return]
+
+
+def points_or_parts(source: Any, stream: int | None) -> tuple[Placed, str | None]:
+    """Returns points(), or Parts and None for a list of arrays. All parts get the same type."""
     if not is_list_of_arrays(source):
-        return matrix(source, what, None, stream)
+        return points(source, stream)
     if stream is not None:
         raise UsageError.about("stream", "a stream belongs to one GPU, but the points are a list of arrays; leave it out")
-    arrays = [matrix(one, what) for one in source]
+    arrays = [matrix(one, "points") for one in source]
     common = np.result_type(*(array.dtype for array in arrays))
-    return Parts([array if array.dtype == common else matrix(one, what, common) for one, array in zip(source, arrays)])
+    parts = [array if array.dtype == common else matrix(one, "points", common) for one, array in zip(source, arrays)]
+    return Parts(parts), None
 
 
 def _points_of_arrow(source: Any, what: str, dtype: np.dtype[Any] | None) -> Host:

@@ -181,11 +181,11 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
     )
 
 
-def _fit(rows: _arrays.Placed, *others: Any) -> tuple[Any, ...]:
+def _fit(rows: _arrays.Placed, labels: Any, given: Any, weights: Any, stored: str | None, *settings: Any) -> tuple[Any, ...]:
     """Calls the function of the extension module for one array or for a list of arrays."""
     if isinstance(rows, _arrays.Parts):
-        return _core.kmeans_parts(rows.arrays, *others)
-    return _core.kmeans(rows, *others)
+        return _core.kmeans_parts(rows.arrays, labels, given, weights, *settings)
+    return _core.kmeans(rows, labels, given, weights, stored, *settings)
 
 
 def _method(init: Any) -> str:
@@ -208,11 +208,11 @@ def _given(init: Any, dtype: np.dtype[Any], stream: int | None) -> _arrays.Place
 
 
 def _weights(
-    weights: Any, rows: _arrays.Placed, stream: int | None, **others: _arrays.Placed
+    weights: Any, rows: _arrays.Placed, stream: int | None, dtype: np.dtype[Any] | None = None, **others: _arrays.Placed
 ) -> _arrays.Placed:
-    """Returns the weights. They must be in host memory or on the same GPU as the rows. Checks that no two arrays,
+    """Returns the weights in the given type (None: the type of the rows). They must be in host memory or on the same GPU as the rows. Checks that no two arrays,
     including `others`, are on different GPUs."""
-    weighed = None if weights is None else _arrays.vector(weights, "weights", rows.dtype, stream)
+    weighed = None if weights is None else _arrays.vector(weights, "weights", dtype or rows.dtype, stream)
     if isinstance(weighed, OnGpu) and not isinstance(rows, OnGpu):
         _arrays.refuse_place("weights", weighed, "points", rows)
     _arrays.on_one_gpu(points=rows, weights=weighed, **others)
@@ -252,8 +252,10 @@ def kmeans(
 ) -> KMeansResult:
     """Clusters the rows of `points` by Lloyd's algorithm.
 
-    * `points`: n x d array; float32 and float64 are used as they are, other types are converted if that is exact. A list
-        of such arrays, for example one on each GPU, stands for all their rows in this order; `gpus` may name a GPU for each
+    * `points`: n x d array; float32 and float64 are used as they are, as are uint8, int8, float16 and bfloat16 in NumPy
+        arrays and in PyTorch tensors in host memory, with centroids of float32; other types are converted if that is
+        exact. A list of arrays, for example one on each GPU, stands for all their rows in this order, as float32 or
+        float64; `gpus` may name a GPU for each
     * `clusters`: int; number of clusters, from 1 to n
     * `init`: "k-means++", "k-means-parallel" (also "k-means||"), "random" or "first"; or a clusters x d array of initial
         centroids; or the path of a folder that `gradus kmeans --output` wrote, whose centroids are the initial ones
@@ -311,17 +313,18 @@ def kmeans(
         method = call["init"] = _method(init)
         options = options_in("kmeans", call)
         number = stream_number(stream)
-        rows = _arrays.matrix_or_parts(points, "points", number)
+        rows, stored = _arrays.points_or_parts(points, number)
+        dtype = rows.dtype if stored is None else np.dtype(np.float32)
         start = init
         if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
-        given = _given(start, rows.dtype, number)
+        given = _given(start, dtype, number)
         if restarts > 1 and not is_random(init):
             raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
-        weighed = _weights(weights, rows, number, init=given)
+        weighed = _weights(weights, rows, number, dtype, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
         running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, variant_options, gpus)
-        return rows, labels, given, weighed, options, running
+        return rows, labels, given, weighed, stored, options, running
 
     (rows, labels, *_), fields = run(communicator, _fit, prepared)
     return _result(fields, rows, labels, metric)
@@ -434,14 +437,15 @@ def kmeans_initial_centroids(
         method = call["init"] = _method(init)
         options = options_in("kmeans", call)
         number = stream_number(stream)
-        rows = _arrays.matrix(points, "points", None, number)
+        rows, stored = _arrays.points(points, number)
+        dtype = rows.dtype if stored is None else np.dtype(np.float32)
         start = init
         if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
-        given = _given(start, rows.dtype, number)
-        weighed = _weights(weights, rows, number, init=given)
+        given = _given(start, dtype, number)
+        weighed = _weights(weights, rows, number, dtype, init=given)
         running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus)
-        return rows, given, weighed, options, running
+        return rows, given, weighed, stored, options, running
 
     (rows, *_), (centroids, chosen, report) = run(communicator, _core.kmeans_initial_centroids, prepared)
     return KMeansInitialCentroids(
@@ -632,5 +636,6 @@ def kmeans_memory(
     """
     options = options_in("kmeans", locals())
     running = request(device, variant, threads, "none", None, None, None, None)
-    size = _numbers.floating_type(np.dtype(dtype), "dtype").itemsize
+    given = np.dtype(dtype)
+    size = (given if _arrays.stored_type(given) else _numbers.floating_type(given, "dtype")).itemsize
     return MemoryEstimate(*_core.kmeans_memory(points, dimensions, size, weighted, gpu, options, running))

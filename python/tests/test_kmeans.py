@@ -413,3 +413,41 @@ def test_data_frames_with_columns_of_their_own_types(points):
     own["name"] = "x"
     with pytest.raises(gradus.InputError, match="no numbers in the columns 'name'"):
         gradus.kmeans(own, 3)
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "float16", "bfloat16"])
+def test_points_of_8_and_16_bits_are_used_as_they_are(name):
+    dtype = np.dtype(pytest.importorskip("ml_dtypes").bfloat16 if name == "bfloat16" else name)
+    points = np.random.default_rng(3).integers(0, 100, (3000, 40)).astype(dtype)
+    wide = points.astype(np.float32)
+    weights = np.arange(3000, dtype=np.float32) % 7
+    for rows, same in ((points, wide), (points[:, 3:30], wide[:, 3:30]), (np.asfortranarray(points), wide)):
+        found = gradus.kmeans(rows, 20, weights=weights, device="cpu")
+        expected = gradus.kmeans(np.ascontiguousarray(same), 20, weights=weights, device="cpu")
+        assert found.centroids.dtype == np.float32
+        assert found.centroids.tobytes() == expected.centroids.tobytes()
+        assert found.labels.tobytes() == expected.labels.tobytes()
+        assert found.inertia == expected.inertia
+        first = gradus.kmeans_initial_centroids(rows, 20, device="cpu")
+        assert (first.rows == gradus.kmeans_initial_centroids(same, 20, device="cpu").rows).all()
+    limit = gradus.kmeans_memory(3000, 40, 20, dtype=dtype, init="random", device="cpu").host
+    assert limit < gradus.kmeans_memory(3000, 40, 20, dtype=dtype, init="random", device="cpu", variant="sequential").host
+    gradus.kmeans(points, 20, init="random", memory_limit=limit, device="cpu")
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "float16", "bfloat16"])
+def test_tensors_of_8_and_16_bits_are_used_as_they_are(name):
+    torch = pytest.importorskip("torch")
+    points = torch.arange(6000).reshape(300, 20).remainder(101).to(getattr(torch, name))
+    for rows in (points, points[:, 2:9], points.T.contiguous().T):
+        found = gradus.kmeans(rows, 9, device="cpu")
+        expected = gradus.kmeans(rows.float().contiguous(), 9, device="cpu")
+        assert found.centroids.tobytes() == expected.centroids.tobytes()
+        assert found.labels.tobytes() == expected.labels.tobytes()
+
+
+def test_halves_that_are_not_finite_are_refused():
+    points = np.ones((500, 8), np.float16)
+    points[77, 5] = np.inf
+    with pytest.raises(gradus.InputError, match="row 77, column 5"):
+        gradus.kmeans(points, 1, device="cpu")

@@ -4,9 +4,13 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <utility>
 
+#include "core/failure.hpp"
 #include "core/startable.hpp"
 #include "core/stop.hpp"
+#include "cpu/widen.hpp"
 
 namespace gradus::cpu {
 
@@ -46,21 +50,43 @@ std::uint64_t hash_of_row(const T* row, std::int64_t columns, std::int64_t numbe
   return hash;
 }
 
+/// Adds up the hashes of all rows. reader() returns a function that returns the address of a row. Each thread calls
+/// reader() for its rows.
+template <class Rows, class Reader>
+std::uint64_t hash_of(const Rows& rows, std::int64_t first, int threads, const std::stop_token& stop,
+                      const Reader& reader) {
+  std::uint64_t total = 0;
+  const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns() + 2);
+  threads = rows.rows() > stretch ? core::startable_threads(threads) : 1;
+  core::FirstFailure failure;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
+  for (std::int64_t begin = 0; begin < rows.rows(); begin += stretch) {
+    if (stop.stop_requested() || failure.happened()) continue;
+    failure.run([&] {
+      const auto row_at = reader();
+      for (std::int64_t row = begin; row < std::min(begin + stretch, rows.rows()); ++row)
+        total += hash_of_row(row_at(row), rows.columns(), first + row);
+    });
+  }
+  failure.rethrow();
+  core::honour_stop(stop, "stopped while reading the points");
+  return total;
+}
+
 }  // namespace
 
 template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop) {
-  std::uint64_t total = 0;
-  const std::int64_t stretch = core::chunk_length(rows.rows(), rows.columns() + 2);
-  threads = rows.rows() > stretch ? core::startable_threads(threads) : 1;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
-  for (std::int64_t begin = 0; begin < rows.rows(); begin += stretch) {
-    if (stop.stop_requested()) continue;
-    for (std::int64_t row = begin; row < std::min(begin + stretch, rows.rows()); ++row)
-      total += hash_of_row(rows.row(row), rows.columns(), first + row);
-  }
-  core::honour_stop(stop, "stopped while reading the points");
-  return total;
+  return hash_of(rows, first, threads, stop, [&] { return [&](std::int64_t row) { return rows.row(row); }; });
+}
+
+std::uint64_t hash_of_rows(const StoredMatrixView& rows, std::int64_t first, int threads, const std::stop_token& stop) {
+  return hash_of(rows, first, threads, stop, [&] {
+    return [&rows, room = std::make_shared<Buffer<float>>(rows.columns())](std::int64_t row) {
+      widen(rows.type(), rows.row(row), rows.columns(), room->data());
+      return std::as_const(*room).data();
+    };
+  });
 }
 
 template std::uint64_t hash_of_rows(MatrixView<const float>, std::int64_t, int, const std::stop_token&);

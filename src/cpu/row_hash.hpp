@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gradus/array.hpp"
+#include "gradus/stored_matrix.hpp"
 
 namespace gradus::cpu {
 
@@ -14,6 +15,8 @@ namespace gradus::cpu {
 /// The threads share the rows. Throws InterruptedError after a stop request.
 template <class T>
 std::uint64_t hash_of_rows(MatrixView<const T> rows, std::int64_t first, int threads, const std::stop_token& stop);
+/// Returns the hash of the same rows converted to float.
+std::uint64_t hash_of_rows(const StoredMatrixView& rows, std::int64_t first, int threads, const std::stop_token& stop);
 
 /// Formats a hash as 16 hexadecimal digits.
 std::string hash_text(std::uint64_t hash);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/exact_conversion.hpp"
+#include "core/half.hpp"
 #include "core/stop.hpp"
 #include "files/file_fields.hpp"
 
@@ -30,19 +31,8 @@ struct Bool {
   std::uint8_t bits;
 };
 
-float widen(Half half) {
-  const std::uint32_t sign = std::uint32_t{half.bits & 0x8000u} << 16;
-  const std::uint32_t exponent = (half.bits >> 10) & 31u;
-  const std::uint32_t mantissa = half.bits & 0x3ffu;
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // the product is exact
-    return sign ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
-  return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
-}
-
-float widen(BrainHalf half) { return std::bit_cast<float>(std::uint32_t{half.bits} << 16); }
+float widen(Half half) { return core::widen_f16(half.bits); }
+float widen(BrainHalf half) { return core::widen_bf16(half.bits); }
 
 template <class Stored>
 Stored load(const std::byte* from, bool swap) {
@@ -131,9 +121,22 @@ PointsOf<T> values_in(const StoredMatrix& matrix, const std::shared_ptr<const vo
   return own(copied<T, Stored>(matrix));
 }
 
+template <class Stored>
+constexpr std::optional<StoredType> stored_type() {
+  if constexpr (std::is_same_v<Stored, std::uint8_t>) return StoredType::u8;
+  if constexpr (std::is_same_v<Stored, std::int8_t>) return StoredType::i8;
+  if constexpr (std::is_same_v<Stored, Half>) return StoredType::f16;
+  if constexpr (std::is_same_v<Stored, BrainHalf>) return StoredType::bf16;
+  return std::nullopt;
+}
+
 template <class Values, class T, class Stored>
 constexpr ElementKind<Values> kind(std::string_view name) {
-  return {name, sizeof(Stored), sizeof(T), std::is_same_v<T, Stored>,
+  return {name,
+          sizeof(Stored),
+          sizeof(T),
+          std::is_same_v<T, Stored>,
+          stored_type<Stored>(),
           [](const StoredMatrix& matrix, const std::shared_ptr<const void>& owner) -> Values {
             return values_in<T, Stored>(matrix, owner);
           }};
@@ -194,6 +197,22 @@ std::span<const std::byte> RowsInFile::bytes(std::int64_t first, std::int64_t la
 
 bool RowsInFile::is_viewed() const {
   return kind->is_value && !swap && is_aligned(data.data(), row_bytes, kind->bytes);
+}
+
+bool RowsInFile::is_stored() const {
+  const bool is_native = kind->bytes == 1 || !swap;
+  return kind->stored && is_native && columns > 0 && is_aligned(data.data(), row_bytes, kind->bytes);
+}
+
+Points RowsInFile::view(std::int64_t first, std::int64_t last, std::string_view name,
+                        const std::shared_ptr<const void>& owner, const std::stop_token& stop) const {
+  if (check != nullptr) check(*this, first, last, name, stop);
+  const MatrixView<const float> shape(nullptr, last - first, columns);
+  return {.values = PointsOf<float>{shape, owner},
+          .stored = {bytes(first, last).data(), *kind->stored, last - first, columns,
+                     row_bytes / static_cast<std::int64_t>(kind->bytes)},
+          .picture = {},
+          .column_names = {}};
 }
 
 Points RowsInFile::read(std::int64_t first, std::int64_t last, std::string_view name,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string_view>
@@ -37,8 +38,9 @@ template <class Values>
 struct ElementKind {
   std::string_view name;  ///< name of the type in NumPy, without the byte order, or "bf16"
   std::size_t bytes;
-  std::size_t value_bytes;  ///< size of the converted value
-  bool is_value;            ///< true if the element type is the type of the values
+  std::size_t value_bytes;           ///< size of the converted value
+  bool is_value;                     ///< true if the element type is the type of the values
+  std::optional<StoredType> stored;  ///< the element type, if it is a StoredType
   /// Converts a matrix. If the element type is the type of the values, views aligned rows in native byte order in
   /// place; the values then share `owner`. Throws InputError for integers that the type of the values does not hold.
   Values (*read)(const StoredMatrix& matrix, const std::shared_ptr<const void>& owner);
@@ -66,6 +68,11 @@ struct RowsInFile {
   ElementType type() const { return kind->value_bytes == sizeof(float) ? ElementType::f32 : ElementType::f64; }
   /// Returns true if read() views the rows in place.
   bool is_viewed() const;
+  /// Returns true if view() is possible: the elements have a StoredType, and are aligned and in native byte order.
+  bool is_stored() const;
+  /// Returns the rows [first, last) in the type of the file (see Points::stored). `owner` keeps the file alive.
+  Points view(std::int64_t first, std::int64_t last, std::string_view name, const std::shared_ptr<const void>& owner,
+              const std::stop_token& stop) const;
   /// Returns the bytes of the rows [first, last).
   std::span<const std::byte> bytes(std::int64_t first, std::int64_t last) const;
   /// Reads the rows [first, last). If the element type needs no conversion, returns a view of the file, which `owner`

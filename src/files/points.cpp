@@ -90,10 +90,17 @@ std::optional<MappedRows> rows_of(const std::string& path, const std::stop_token
   return MappedRows{std::move(file), *rows};
 }
 
+/// Returns true if the rows are kept in the type of the file: see ReadOptions::keep_stored.
+bool keeps_stored(const RowsInFile& rows, const ReadOptions& options) {
+  return options.keep_stored && options.columns.empty() &&
+         options.type.value_or(ElementType::f32) == ElementType::f32 && rows.is_stored();
+}
+
 Points points_of(const MappedRows& mapped, std::int64_t first, std::int64_t last, const std::string& path,
-                 const std::stop_token& stop) {
+                 const ReadOptions& options) {
   mapped.file->read_ahead(mapped.rows.bytes(first, last));
-  return mapped.rows.read(first, last, path, mapped.file, stop);
+  return keeps_stored(mapped.rows, options) ? mapped.rows.view(first, last, path, mapped.file, options.stop)
+                                            : mapped.rows.read(first, last, path, mapped.file, options.stop);
 }
 
 /// Returns the array in a stream, or nothing if the stream seems to hold text.
@@ -151,9 +158,12 @@ Points read_stream(TextInput& input, const ReadOptions& options) {
 
 Points read_all(const std::string& path, const ReadOptions& options) {
   if (!is_stream(path)) {
-    if (const PointsFormat& format = format_of(path); format.read != nullptr) return format.read(path, options);
-    const MappedRows all = *rows_of(path, options.stop);
-    return points_of(all, 0, all.rows.rows, path, options.stop);
+    const PointsFormat& format = format_of(path);
+    if (format.read == nullptr || options.keep_stored)
+      if (const std::optional<MappedRows> all = rows_of(path, options.stop);
+          all && (format.read == nullptr || keeps_stored(all->rows, options)))
+        return points_of(*all, 0, all->rows.rows, path, options);
+    return format.read(path, options);
   }
   TextInput input(path, options.stop);
   return read_stream(input, options);
@@ -206,7 +216,8 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
   const ElementType type = options.type.value_or(all->rows.type());
-  const bool is_mapped = all->rows.is_viewed() && type == all->rows.type() && options.columns.empty();
+  const bool is_mapped = keeps_stored(all->rows, options) ||
+                         (all->rows.is_viewed() && type == all->rows.type() && options.columns.empty());
   return PointsShape{all->rows.rows, columns, type, is_mapped};
 }
 
@@ -216,7 +227,7 @@ Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows,
     throw InputError("'" + path + "': the file has no rows " + std::to_string(first) + " to " +
                          std::to_string(first + rows) + " (excluded)",
                      fields_of_file(path));
-  Points points = choose(points_of(*all, first, first + rows, path, options.stop), path, options);
+  Points points = choose(points_of(*all, first, first + rows, path, options), path, options);
   return options.type ? convert(std::move(points), *options.type, path, options.stop, first) : points;
 }
 

@@ -30,6 +30,7 @@ struct ReadOptions {
   bool names_matter = true;                   ///< if true, a note reports a first line of numbers that may be names
   ColumnChoice columns = {};                  ///< used by read_points(); selects by number if the columns have no names
   int threads = 1;                            ///< number of threads that parse a text table
+  bool keep_stored = false;                   ///< does not convert points of a StoredType: see Points::stored
   /// Called with notes for the user. A note states file:line and the doubtful decision.
   std::function<void(const std::string&)> note = nullptr;
 };

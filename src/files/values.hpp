@@ -16,6 +16,7 @@
 #include "files/columns.hpp"
 #include "gradus/array.hpp"
 #include "gradus/names.hpp"
+#include "gradus/stored_matrix.hpp"
 
 namespace gradus::files {
 
@@ -58,6 +59,9 @@ struct PictureShape {
 
 struct Points {
   std::variant<PointsOf<float>, PointsOf<double>> values;
+  /// With ReadOptions::keep_stored: the points in the type of the file, if it is a StoredType. `values` then has only
+  /// their shape, and no address.
+  StoredMatrixView stored = {};
   std::optional<PictureShape> picture;                  ///< set if the points are the pixels of a picture, row by row
   std::vector<std::string> column_names;                ///< empty if the file has none
   std::shared_ptr<const RowNames> row_names = nullptr;  ///< names from the column ColumnChoice::id

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "cpu/widen.hpp"
 #include "files/file.hpp"
 #include "files/points.hpp"
 #include "tests/files.hpp"
@@ -173,6 +175,47 @@ TEST_F(Vectors, EveryFormatHasASample) {
     }
   }
   EXPECT_TRUE(endings.empty());
+}
+
+/// Returns the type in which points can be kept, if the file has such a type.
+std::optional<StoredType> stored_type(const Kind& kind) {
+  if (kind.ending == ".bvecs" || kind.ending == ".u8bin" || kind.type == "U8") return StoredType::u8;
+  if (kind.ending == ".i8bin" || kind.type == "I8") return StoredType::i8;
+  if (kind.type == "F16") return StoredType::f16;
+  if (kind.type == "BF16") return StoredType::bf16;
+  return std::nullopt;
+}
+
+TEST_F(Vectors, AreKeptInTheTypeOfTheFile) {
+  for_each_kind(5, 3, [&](const Kind& kind, const std::string& path, const Rows& expected) {
+    ReadOptions options;
+    options.keep_stored = true;
+    const std::optional<StoredType> type = stored_type(kind);
+    const Points points = read_points(path, options);
+    EXPECT_EQ(points.stored.data() != nullptr, type.has_value());
+    EXPECT_EQ(shape_in_rows(path)->is_mapped, kind.encode == number<float> || kind.encode == number<double>);
+    if (!type) {
+      EXPECT_EQ(rows_in(points), expected);
+      return;
+    }
+    EXPECT_EQ(points.stored.type(), *type);
+    EXPECT_EQ(points.type(), f32);
+    EXPECT_EQ(points.view<float>().data(), nullptr);
+    EXPECT_TRUE(shape_in_rows(path, options)->is_mapped);
+    const auto rows_of = [](const Points& some) {
+      Rows rows;
+      for (std::int64_t row = 0; row < some.rows(); ++row) {
+        std::vector<float> wide(static_cast<std::size_t>(some.columns()));
+        cpu::widen(some.stored.type(), some.stored.row(row), some.columns(), wide.data());
+        rows.emplace_back(wide.begin(), wide.end());
+      }
+      return rows;
+    };
+    EXPECT_EQ(rows_of(points), expected);
+    EXPECT_EQ(rows_of(read_rows(path, 2, 2, options)), Rows(expected.begin() + 2, expected.begin() + 4));
+    options.type = f64;
+    EXPECT_EQ(rows_in(read_points(path, options)), expected);
+  });
 }
 
 TEST_F(Vectors, AreReadExactly) {

@@ -18,12 +18,25 @@ void check_fit_memory(const KMeansMemory<T>& memory) {
   execution::check_view(memory.labels, "labels");
 }
 
+/// Calls use() with a view of the bytes of the points: of their elements, or of unsigned integers of the same size.
+template <class T, class Use>
+void with_bytes_of(const PointRows<T>& points, const Use& use) {
+  if (!points.is_stored()) return use(points.shape());
+  const StoredMatrixView& stored = points.stored();
+  const auto view = [&]<class Element>(Element) {
+    return MatrixView<const Element>(static_cast<const Element*>(stored.data()), stored.rows(), stored.columns(),
+                                     stored.row_stride(), stored.place());
+  };
+  if (bytes_of(stored.type()) == 1) use(view(std::uint8_t{}));
+  else use(view(std::uint16_t{}));
+}
+
 template <class T>
-void check_against_points(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory) {
+void check_against_points(const PointRows<T>& points, const KMeansOptions& options, const KMeansMemory<T>& memory) {
   const std::int64_t n = points.rows();
   execution::check_number(memory.weights, n, "weights", "points");
   if (!memory.labels.empty()) check_labels(memory.labels, n);
-  execution::check_apart(memory.labels, "labels", points, "points");
+  with_bytes_of(points, [&](auto view) { execution::check_apart(memory.labels, "labels", view, "points"); });
   execution::check_apart(memory.labels, "labels", memory.weights, "weights");
   const MatrixView<const T>& given = memory.initial_centroids;
   execution::check_view(given, "initial centroids");
@@ -51,8 +64,11 @@ void check_only_fit(const KMeansOptions& options, const Execution& execution) {
 }  // namespace
 
 template <class T>
-void check_points(MatrixView<const T> points, const Execution& execution) {
-  execution::check_extent(points, "points", most_points);
+void check_points(const PointRows<T>& points, const Execution& execution) {
+  with_bytes_of(points, [](auto view) { execution::check_extent(view, "points", most_points); });
+  if (points.is_stored() && !points.place().is_host())
+    throw UnsupportedError(about("points") + "values of type " + std::string(to_string(points.stored().type())) +
+                           " are on a GPU, but must be in host memory; convert them to float there");
   if ((points.rows() < 1 && execution.communicator == nullptr) || points.columns() < 1)
     throw InputError(about("points") + "at least one row and one column are needed, not " +
                      std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
@@ -88,7 +104,7 @@ void check_clusters(const KMeansOptions& options, std::int64_t n) {
 }
 
 template <class T>
-void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+void check_arguments(const PointRows<T>& points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone) {
   execution::check_execution(execution, execution::SupportsRanks::yes);
   check_options(options);
@@ -134,7 +150,7 @@ void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMea
                  const Execution& execution) {
   execution::check_execution(execution, execution::SupportsRanks::yes);
   core::check_choice(metric, "metric");
-  check_points(points, execution);
+  check_points<T>(points, execution);
   execution::check_extent(centroids, "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
     throw InputError(about("centroids") + "the shape is " + std::to_string(centroids.rows()) + " x " +
@@ -145,7 +161,7 @@ void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMea
 template <class T>
 void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
                       const Execution& execution) {
-  check_points(points, execution);
+  check_points<T>(points, execution);
   check_fit_memory(memory);
   if (memory.initial_centroids.rows() > 0)
     throw UsageError(about("initial centroids") + "a prediction has none; its centroids are a separate argument");
@@ -168,9 +184,9 @@ void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, 
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                         \
-  template void check_arguments(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&, const Execution&,  \
+  template void check_arguments(const PointRows<T>&, const KMeansOptions&, const KMeansMemory<T>&, const Execution&,  \
                                 bool);                                                                                \
-  template void check_points(MatrixView<const T>, const Execution&);                                                  \
+  template void check_points(const PointRows<T>&, const Execution&);                                                  \
   template void check_model(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&);                \
   template void check_prediction(MatrixView<const T>, MatrixView<const T>, const KMeansMemory<T>&, const Execution&); \
   template void check_no_labels(const KMeansMemory<T>&);                                                              \

@@ -3,6 +3,7 @@
 
 #include "gradus/kmeans.hpp"
 #include "gradus/kmeans_choose.hpp"
+#include "kmeans/points/point_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -19,13 +20,13 @@ void check_clusters(const KMeansOptions& options, std::int64_t points);
 
 /// Checks the shape of the points. With several ranks, a rank may hold no rows.
 template <class T>
-void check_points(MatrixView<const T> points, const Execution& execution);
+void check_points(const PointRows<T>& points, const Execution& execution);
 /// Throws an error unless `labels` has one element per point.
 void check_labels(VectorView<std::int32_t> labels, std::int64_t points);
 
 /// Checks the arguments of a fit without reading points. If `alone` is false, this process may have no points.
 template <class T>
-void check_arguments(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+void check_arguments(const PointRows<T>& points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                      const Execution& execution, bool alone);
 /// Checks the numbers of clusters that will be compared. Rejects options that are allowed only for a single fit.
 void check_choice_options(const KMeansOptions& options, const KMeansChoiceOptions& choice, const Execution& execution);

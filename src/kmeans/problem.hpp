@@ -35,6 +35,7 @@ struct Shape {
   int element_bytes = 4;  ///< 4 for float, 8 for double
   bool weighted = false;
   double first_distances = 0;  ///< number of distances that are computed per point to choose the initial centroids
+  bool stored = false;         ///< true if the points are stored in a narrower type
 
   /// Returns the number of multiply-adds of one assignment without pruning.
   double operations() const {
@@ -87,7 +88,8 @@ class Checkpoints;
 
 template <class T>
 struct Problem {
-  MatrixView<const T> points;             ///< n x d elements, all finite
+  MatrixView<const T> points;             ///< n x d elements, all finite; without an address if they are stored
+  StoredMatrixView stored;                ///< the points in the type in which they are stored; usually empty
   VectorView<const T> weights;            ///< n elements, or empty; in host memory
   MatrixView<const T> initial_centroids;  ///< k x d elements
   Statistics statistics;
@@ -113,6 +115,8 @@ struct Problem {
   /// labelled. May be empty.
   std::function<void(std::int64_t)> progress;
 
+  /// Returns the points for variants that widen stored rows (RowFacts::widens_rows).
+  PointRows<T> rows() const { return source_rows(points, stored); }
   std::int64_t n() const { return points.rows(); }
   std::int64_t d() const { return points.columns(); }
   std::int64_t k() const { return initial_centroids.rows(); }
@@ -151,6 +155,8 @@ struct Room {
     /// Returns the size, in bytes, of a copy of the points in host memory. Some variants make such a copy to make
     /// iterations faster. Null if the variant makes no copy.
     std::uint64_t (*copy_bytes)(const Shape&) = nullptr;
+    /// True if the variant reads Problem::rows(). Other variants get a copy of stored points in the type of the job.
+    bool widens_rows = false;
   };
 };
 using Variant = core::Variant<Room>;

@@ -39,7 +39,7 @@ void check(const ChoiceCall<T>& call) {
   KMeansOptions options = call.options;
   options.clusters = too_many == clusters.end() ? clusters.back() : *too_many;
   if (clusters.front() < 1) options.clusters = clusters.front();
-  room::check_arguments(call.points, options, call.memory, one, true);
+  room::check_arguments<T>(call.points, options, call.memory, one, true);
   const MemoryPlace place = call.memory.labels.place();
   if (!call.memory.labels.empty() && !place.is_host() && place != call.points.place())
     throw UnsupportedError(about("labels") + "they are on " + execution::gpu_number(place.gpu) +

@@ -8,6 +8,7 @@
 #include "kmeans/lloyd/lloyd.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/points/gpu_source.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus::kmeans_detail {
@@ -36,14 +37,36 @@ std::uint64_t seeding_bytes(const Shape& shape, const KMeansOptions& options, Se
 Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
   const double share = static_cast<double>(seeding_rows(shape.points, options)) /
                        static_cast<double>(std::max<std::int64_t>(1, shape.points));
-  return {shape.points,     shape.dimensions,
-          options.clusters, shape.element_bytes,
-          shape.weighted,   share * first_distances(options.init, options.clusters, shape.dimensions)};
+  return {.points = shape.points,
+          .dimensions = shape.dimensions,
+          .clusters = options.clusters,
+          .element_bytes = std::max(shape.element_bytes, static_cast<int>(sizeof(float))),
+          .weighted = shape.weighted,
+          .first_distances = share * first_distances(options.init, options.clusters, shape.dimensions),
+          .stored = is_stored(shape)};
 }
 
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter) {
   return variant.facts.copy_bytes != nullptr && filter != SeedingFilter::never ? variant.facts.copy_bytes(shape) : 0;
 }
+
+namespace {
+
+/// Returns the bytes for rows that are widened: a copy of all rows, or the rows that threads read at a time.
+std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMetric metric, int threads) {
+  if (!shape.stored) return 0;
+  const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
+  if (needs_widened_copy(variant))
+    return core::checked_multiply(static_cast<std::uint64_t>(shape.points), row_bytes, "points");
+  const std::uint64_t visit = visit_bytes(shape.points, shape.dimensions);
+  if (metric == KMeansMetric::cosine) return visit;  // iterations read rows of unit length
+  // Blocks of an iteration have at most cached_values values or 64 rows, and blocks of the seeding at most 256 rows.
+  const std::int64_t most =
+      std::min(std::clamp<std::int64_t>(cached_values / shape.dimensions, 256, block_points), shape.points);
+  return std::max(visit, core::checked_multiply(static_cast<std::uint64_t>(threads * most), row_bytes, "points"));
+}
+
+}  // namespace
 
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent) {
@@ -59,6 +82,7 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
   if (options.metric == KMeansMetric::cosine)
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
   const int threads = cpu::thread_count(execution);
+  bytes = core::checked_add(bytes, widened_bytes(shape, variant, options.metric, threads), "points");
   if (extent == Extent::first_centroids)
     return bytes + column_bytes(shape, threads) + seeding_bytes(shape, options, filter);
   std::uint64_t iterations = core::checked_add(

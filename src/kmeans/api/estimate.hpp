@@ -14,8 +14,14 @@ enum class Extent { first_centroids, fit };
 
 Shape shape_of(const KMeansShape& shape, const KMeansOptions& options);
 
+/// Returns true if the elements have a StoredType.
+inline bool is_stored(const KMeansShape& shape) { return shape.element_bytes == 1 || shape.element_bytes == 2; }
+
 /// Returns the bytes of the variant's copy of the points, or 0 if the variant makes none.
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter);
+
+/// Returns true if the variant cannot read stored points, and gets a copy in the type of the job.
+inline bool needs_widened_copy(const Variant& variant) { return !variant.facts.widens_rows; }
 
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);

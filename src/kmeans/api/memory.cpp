@@ -49,6 +49,15 @@ MemoryEstimate memory_on_gpus(const KMeansShape& shape, const KMeansOptions& opt
   return memory;
 }
 
+/// Estimates the memory of a copy of stored points in float, and of a fit to this copy.
+MemoryEstimate widened_memory(KMeansShape shape, const KMeansOptions& options, const Execution& execution) {
+  shape.element_bytes = sizeof(float);
+  const auto copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
+  MemoryEstimate memory = kmeans_memory(shape, options, room::without(copy, execution));
+  memory.host += copy;
+  return memory;
+}
+
 }  // namespace
 
 MemoryEstimate room::memory_of_part(KMeansShape shape, const KMeansOptions& options, const Execution& execution,
@@ -67,11 +76,13 @@ MemoryEstimate room::memory_of_part(KMeansShape shape, const KMeansOptions& opti
 
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
+  if (room::is_stored(shape) && (options.standardize || !execution.gpus.empty()))
+    return widened_memory(shape, options, execution);
   const std::optional<Execution> parts = room::in_parts(shape, options.clusters, execution);
   if (parts || !execution.gpus.empty()) return memory_on_gpus(shape, options, parts ? *parts : execution);
   execution::check_execution(execution);
   room::check_options(options);
-  execution::check_element_bytes(shape.element_bytes);
+  if (!room::is_stored(shape)) execution::check_element_bytes(shape.element_bytes);
   if (shape.points < 1 || shape.dimensions < 1 || shape.points > room::most_points)
     throw UsageError("a fit has 1 to " + std::to_string(room::most_points) + " points of at least one dimension, not " +
                      std::to_string(shape.points) + " x " + std::to_string(shape.dimensions));
@@ -92,7 +103,7 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   const auto bytes = [&](room::SeedingFilter filter) { return bytes_of(variant, filter); };
   MemoryEstimate memory{.host = bytes(room::seeding_filter(here, variant.device_input, bytes))};
   if (variant.backend != core::Backend::cuda) return memory;
-  const auto column_bytes = static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(shape.element_bytes);
+  const auto column_bytes = static_cast<std::uint64_t>(shape.points) * static_cast<std::uint64_t>(sizes.element_bytes);
   const std::uint64_t point_bytes = column_bytes * static_cast<std::uint64_t>(shape.dimensions);
   memory.device = room::device_memory(sizes, here, variant);
   if (options.metric == KMeansMetric::cosine) memory.device += point_bytes;

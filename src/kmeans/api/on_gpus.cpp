@@ -77,7 +77,7 @@ std::optional<Execution> in_parts(const KMeansShape& shape, std::int64_t cluster
 template <class T>
 KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                             const Execution& execution) {
-  check_arguments(points, options, memory, execution::on_first_gpu(execution), true);
+  check_arguments<T>(points, options, memory, execution::on_first_gpu(execution), true);
   GpuParts<T> parts(points, execution, memory_of_parts(points, options, memory, execution));
   return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
                                           int) { return detail::kmeans(rows, options, own, here); });
@@ -86,7 +86,7 @@ KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& opt
 template <class T>
 KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, const KMeansOptions& options,
                                                     const KMeansMemory<T>& memory, const Execution& execution) {
-  check_arguments(points, options, memory, execution::on_first_gpu(execution), true);
+  check_arguments<T>(points, options, memory, execution::on_first_gpu(execution), true);
   check_no_labels(memory);
   GpuParts<T> parts(points, execution, memory_of_parts(points, options, memory, execution));
   auto results = parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,

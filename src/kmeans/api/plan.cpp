@@ -26,17 +26,18 @@ JobPlan<T> check(const FitCall<T>& call) {
                                           {memory.weights.place(), "weights"},
                                           {memory.initial_centroids.place(), "initial centroids"},
                                           {memory.labels.place(), "labels"}};
-  JobPlan<T> plan(place_of_job<T>(ranks, call.points, places, text, call.execution, RunsVariant::yes));
+  JobPlan<T> plan(place_of_job<T>(ranks, call.points.shape(), places, text, call.execution, RunsVariant::yes));
   check_clusters(call.options, plan.rows.all());
-  plan.weights = weights_of_rank(ranks, call.points, memory.weights);
+  plan.weights = weights_of_rank(ranks, call.points.shape(), memory.weights);
   return plan;
 }
 
 template <class T>
 void describe(const FitCall<T>& call, JobPlan<T>& plan) {
-  plan.shape = shape_of({call.points.rows(), call.points.columns(), static_cast<int>(sizeof(T)), !plan.weights.empty(),
-                         call.points.place()},
-                        call.options);
+  const PointRows<T>& points = call.points;
+  const int element_bytes = points.is_stored() ? bytes_of(points.stored().type()) : static_cast<int>(sizeof(T));
+  plan.shape =
+      shape_of({points.rows(), points.columns(), element_bytes, !plan.weights.empty(), points.place()}, call.options);
   // With several ranks, the GPUs do not compute the distances to the initial centroids.
   if (!call.ranks.is_alone()) plan.shape.first_distances = 0;
 }
@@ -47,7 +48,7 @@ void choose(const FitCall<T>& call, JobPlan<T>& plan) {
     return choose(plan.shape, call.options, plan.here, call.points.place(),
                   {{call.memory.weights.place(), "weights"}, {call.memory.labels.place(), "labels"}});
   });
-  plan.stays_on_gpu = stays_on_gpu(call.ranks, *plan.variant, call.points);
+  plan.stays_on_gpu = stays_on_gpu(call.ranks, *plan.variant, call.points.shape());
   choose_threads(plan.shape, *plan.variant, plan.here);
 }
 

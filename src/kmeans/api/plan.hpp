@@ -33,7 +33,7 @@ struct JobPlan {
 /// The arguments of a call that fits, or that only chooses initial centroids.
 template <class T>
 struct FitCall {
-  MatrixView<const T> points;
+  PointRows<T> points;
   const KMeansOptions& options;
   const KMeansMemory<T>& memory;
   const Execution& execution;

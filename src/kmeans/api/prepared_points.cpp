@@ -34,19 +34,26 @@ bool has_unit_length(const T* row, std::int64_t d) {
 }  // namespace
 
 template <class T>
-PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids,
+PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, const PointRows<T>& given, MatrixView<const T> centroids,
                                   KMeansMetric metric, GpuNeeds needs, std::vector<Phase>& phases)
     : centroids_(centroids) {
   source_ = plan.rows.ranks().agree([&] {
-    if (!plan.stays_on_gpu)
-      return points_in_host_memory(points, plan.weights, cpu::thread_count(plan.here), plan.here.stop, plan.rows);
+    const int threads = cpu::thread_count(plan.here);
+    PointRows<T> points = given;
+    if (given.is_stored() && needs_widened_copy(*plan.variant)) {
+      const core::PhaseTimer timer(phases, "widen");
+      widened_ = widened(given, threads, plan.here.stop);
+      points = std::as_const(widened_).view();
+    }
+    if (!plan.stays_on_gpu) return points_in_host_memory(points, plan.weights, threads, plan.here.stop, plan.rows);
     const core::PhaseTimer timer(phases, "to_device");
     if (metric == KMeansMetric::cosine)
       needs.bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
-    return points_on_gpu(points, plan.weights, plan.here, needs, plan.rows);
+    return points_on_gpu(points.shape(), plan.weights, plan.here, needs, plan.rows);
   });
   const core::PhaseTimer timer(phases, "examine");
   statistics_ = examine(*source_, centroids_);
+  if (!source_->rows().place().is_host()) widened_ = {};  // the examination has waited for the copy to the GPU
   if (metric != KMeansMetric::cosine) return;
   source_->to_unit_rows();
   if (centroids_.rows() > 0) scale_centroids(plan);
@@ -56,7 +63,7 @@ PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> po
 
 template <class T>
 void PreparedPoints<T>::scale_centroids(const JobPlan<T>& plan) {
-  unit_centroids_ = unit_rows(centroids_, "initial centroids", 1, plan.here.stop);
+  unit_centroids_ = unit_rows<T>(centroids_, "initial centroids", 1, plan.here.stop);
   // The centroids of a fit already have unit length, up to rounding. Scaling them a second time could change their last
   // bits. Points that are equally near to two centroids could then get other labels.
   for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster)
@@ -82,6 +89,7 @@ template <class T>
 Problem<T> PreparedPoints<T>::problem() {
   Problem<T> problem;
   problem.points = source_->rows();
+  problem.stored = source_->stored();
   problem.weights = source_->host_weights();
   problem.initial_centroids = centroids_;
   problem.statistics = statistics_;

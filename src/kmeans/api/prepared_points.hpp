@@ -16,7 +16,7 @@ class PreparedPoints {
   /// Copies the points to the memory where the job runs, if necessary, and examines their values. Throws InputError for
   /// unusable values. `centroids`: the given centroids in host memory, or empty. `needs`: the GPU memory that the job
   /// uses in addition to points and weights.
-  PreparedPoints(const JobPlan<T>& plan, MatrixView<const T> points, MatrixView<const T> centroids, KMeansMetric metric,
+  PreparedPoints(const JobPlan<T>& plan, const PointRows<T>& points, MatrixView<const T> centroids, KMeansMetric metric,
                  GpuNeeds needs, std::vector<Phase>& phases);
 
   const PointSource<T>& source() const { return *source_; }
@@ -36,6 +36,7 @@ class PreparedPoints {
  private:
   void scale_centroids(const JobPlan<T>& plan);
 
+  Matrix<T> widened_;  ///< a copy of stored points, if the job cannot read them
   std::unique_ptr<PointSource<T>> source_;
   MatrixView<const T> centroids_;
   Matrix<T> unit_centroids_;

@@ -19,7 +19,7 @@ KMeansStandardization kmeans_standardization(MatrixView<const T> points, const E
   return execution::whole_call<T>(name, execution, [&](const Execution& request, core::Ranks& ranks) {
     ranks.agree([&] {
       execution::check_execution(request, execution::SupportsRanks::yes);
-      room::check_points(points, request);
+      room::check_points<T>(points, request);
     });
     const execution::NamedPlace places[] = {{points.place(), "points"}};
     const auto text = [&] { return core::call_line("call", std::string(name)); };

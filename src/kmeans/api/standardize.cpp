@@ -16,7 +16,7 @@ template <class T>
 Matrix<T> kmeans_standardize(MatrixView<const T> points, const KMeansStandardization& by, const Execution& execution) {
   return execution::whole_call([&] {
     execution::check_execution(execution);
-    room::check_points(points, execution);
+    room::check_points<T>(points, execution);
     room::check_standardization(by, points.columns());
     const Execution here = execution::run_on_gpu_of(points.place(), "points", execution);
     return room::StandardizedPoints<T>(points, by, core::RankRows(points.rows()), here).take();

@@ -5,8 +5,8 @@
 // An assigner provides
 //   void prepare(MatrixView<const T> centroids)         called once per pass by one thread; throws after a stop request
 //   struct Scratch                                      one per thread, constructed by that thread from the assigner
-//   std::int64_t assign(Range points, const std::int32_t* before, std::int32_t* labels, Scratch&)
-//                                                       finds the canonical labels of a block (at most block_points).
+//   std::int64_t assign(BlockRows<T>& block, const std::int32_t* before, std::int32_t* labels, Scratch&)
+//                                                       finds the canonical labels of a block.
 //                                                       `before`: labels of the previous pass, or -1. Returns the
 //                                                       number of re-checked points. After a stop request labels are
 //                                                       invalid
@@ -91,15 +91,18 @@ class SimdEngine {
       constexpr std::int64_t few = 64;
       constexpr auto most_values = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
       while (problem.k() <= few && points > 64 && points * problem.d() > most_values) points /= 2;
+      points = BlockRows<T>::cached_rows(problem.rows(), points);
     }
     return points;
   }
 
   struct Worker {
-    explicit Worker(const SimdEngine& engine) : scratch(engine.assigner_) {}
+    explicit Worker(const SimdEngine& engine)
+        : scratch(engine.assigner_), block(engine.problem_.rows(), engine.block_) {}
     std::optional<ExactSums<T>> moved;  ///< changes of the clusters' sums during the pass
     bool moves = false;                 ///< true if `moved` may be nonzero
     typename Assigner::Scratch scratch;
+    BlockRows<T> block;
     std::int32_t labels[block_points];
     std::int32_t changed[block_points];
   };
@@ -131,8 +134,9 @@ class SimdEngine {
         for (cpu::Range piece = work.next(part); piece.size() > 0; piece = work.next(part))
           for (std::int64_t first = piece.begin; first < piece.end; first += block_) {
             if (problem_.stop.stop_requested() || failure.happened()) break;
-            const cpu::Range block{first, std::min(first + block_, piece.end)};
-            own_rechecked += assign_block(block, labels, *worker, moved, own_changed);
+            BlockRows<T>& block = worker->block;
+            block.begin({first, std::min(first + block_, piece.end)});
+            own_rechecked += assign_block(labels, *worker, moved, own_changed);
             if (problem_.stop.stop_requested()) break;  // after a stop request, the block may have no labels
             if (inertia != nullptr) add_inertia(problem_, centroids, labels, block, own_inertia);
             if (!is_followed) continue;
@@ -183,16 +187,16 @@ class SimdEngine {
     return {changed};
   }
 
-  std::int64_t assign_block(cpu::Range block, std::int32_t* labels, Worker& worker, ExactSums<T>& moved,
-                            std::int64_t& changed) {
-    std::int32_t* old_labels = labels + block.begin;
+  std::int64_t assign_block(std::int32_t* labels, Worker& worker, ExactSums<T>& moved, std::int64_t& changed) {
+    BlockRows<T>& block = worker.block;
+    std::int32_t* old_labels = labels + block.range().begin;
     const std::int64_t rechecked = assigner_.assign(block, old_labels, worker.labels, worker.scratch);
     if (problem_.stop.stop_requested()) return 0;  // invalid labels, because a stop may have ended the search
     const std::int64_t count = find_changed(worker.labels, old_labels, block.size(), worker.changed);
     if (count > 0) {
       if (has_sums()) {
         if (&moved != &sums_) worker.moves = true;
-        move_rows(problem_, block.begin, worker.changed, count, old_labels, worker.labels, moved);
+        move_rows(problem_, block, worker.changed, count, old_labels, worker.labels, moved);
       }
       for (std::int64_t step = 0; step < count; ++step)  // writes only changed labels, so other cache lines stay clean
         old_labels[worker.changed[step]] = worker.labels[worker.changed[step]];

@@ -407,6 +407,9 @@ InertiaLimbs inertia_f64(const InertiaBlock<double>& block) { return inertia_any
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <optional>
+
+#include "core/failure.hpp"
 #include "core/stop.hpp"
 #include "kmeans/assign/distance.hpp"
 
@@ -425,18 +428,20 @@ std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, s
 }
 
 template <class T>
-void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
+void move_rows(const Problem<T>& problem, BlockRows<T>& block, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums) {
+  const MatrixView<const T> rows = block.some(indices, count);
   if (!problem.weights.empty()) {
     for (std::int64_t step = 0; step < count; ++step) {
       const std::int32_t index = indices[step];
-      if (before[index] >= 0) sums.remove(first + index, before[index]);
-      sums.add(first + index, now[index]);
+      const std::int64_t point = block.range().begin + index;
+      if (before[index] >= 0) sums.remove(point, rows.row(index), before[index]);
+      sums.add(point, rows.row(index), now[index]);
     }
     return;
   }
-  const MovedRows<T> moved{problem.points.row(first),
-                           problem.points.row_stride(),
+  const MovedRows<T> moved{rows.data(),
+                           rows.row_stride(),
                            problem.d(),
                            indices,
                            count,
@@ -457,9 +462,11 @@ AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t co
 }
 
 template <class T>
-void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,
-                 core::ExactTotal& total) {
+void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                 BlockRows<T>& block, core::ExactTotal& total) {
   const Statistics& statistics = problem.statistics;
+  const MatrixView<const T> points = block.all();
+  const std::int64_t begin = block.range().begin;
   std::int32_t too_small[block_points];
   // Longer rows use squared_distances_of_pairs(), which computes the chains of several points at once, one point per
   // vector lane.
@@ -470,19 +477,19 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
     const T* rows[block_points];
     const T* own[block_points];
     for (std::int64_t point = 0; point < block.size(); ++point) {
-      rows[point] = problem.points.row(block.begin + point);
-      own[point] = centroids.row(labels[block.begin + point]);
+      rows[point] = points.row(point);
+      own[point] = centroids.row(labels[begin + point]);
     }
     squared_distances_of_pairs(rows, own, block.size(), problem.d(), distances);
   }
-  const InertiaBlock<T> job{problem.points.row(block.begin),
-                            problem.points.row_stride(),
+  const InertiaBlock<T> job{points.data(),
+                            points.row_stride(),
                             problem.d(),
                             block.size(),
                             centroids.data(),
-                            labels + block.begin,
+                            labels + begin,
                             by_vectors ? distances : nullptr,
-                            problem.weights.empty() ? nullptr : problem.weights.data() + block.begin,
+                            problem.weights.empty() ? nullptr : problem.weights.data() + begin,
                             statistics.weight_scale,
                             statistics.inertia.grid.to_high,
                             statistics.inertia.grid.to_low,
@@ -493,8 +500,8 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
   else found = HWY_DYNAMIC_DISPATCH(inertia_f64)(job);
   total.limbs.merge({found.limbs[0], found.limbs[1], found.limbs[2]});
   for (std::int64_t index = 0; index < found.too_small; ++index) {
-    const std::int64_t point = block.begin + too_small[index];
-    const double distance = squared_distance(problem.points.row(point), centroids.row(labels[point]), problem.d());
+    const std::int64_t point = begin + too_small[index];
+    const double distance = squared_distance(points.row(too_small[index]), centroids.row(labels[point]), problem.d());
     total.small.add(core::rounded_product(problem.weight(point), distance));
   }
 }
@@ -502,27 +509,35 @@ void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const
 template <class T>
 double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
                      int threads) {
-  const std::int64_t block_size = std::min(block_points, core::chunk_length(problem.n(), problem.d() / 8, threads));
+  const PointRows<T> rows = problem.rows();
+  const std::int64_t block_size = std::min(BlockRows<T>::cached_rows(rows, block_points),
+                                           core::chunk_length(problem.n(), problem.d() / 8, threads));
   core::ExactTotal all;
+  core::FirstFailure failure;
 #pragma omp parallel num_threads(threads)
   {
     core::ExactTotal own;
+    std::optional<BlockRows<T>> block;
+    failure.run([&] { block.emplace(rows, block_size); });
 #pragma omp for schedule(static)
-    for (std::int64_t first = 0; first < problem.n(); first += block_size)
-      if (!problem.stop.stop_requested())
-        add_inertia(problem, centroids, labels, {first, std::min(first + block_size, problem.n())}, own);
+    for (std::int64_t first = 0; first < problem.n(); first += block_size) {
+      if (problem.stop.stop_requested() || failure.happened()) continue;
+      block->begin({first, std::min(first + block_size, problem.n())});
+      add_inertia(problem, centroids, labels, *block, own);
+    }
 #pragma omp critical(gradus_total_inertia)
     all.merge(own);
   }
+  failure.rethrow();
   return round_inertia(problem, all);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                      \
-  template void move_rows(const Problem<T>&, std::int64_t, const std::int32_t*, std::int64_t, const std::int32_t*, \
-                          const std::int32_t*, ExactSums<T>&);                                                     \
-  template AddedRows add_to_columns(const T*, std::int64_t, std::int64_t, const ColumnLimbs&);                     \
-  template void add_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, cpu::Range,               \
-                            core::ExactTotal&);                                                                    \
+#define GRADUS_INSTANTIATE(T)                                                                                       \
+  template void move_rows(const Problem<T>&, BlockRows<T>&, const std::int32_t*, std::int64_t, const std::int32_t*, \
+                          const std::int32_t*, ExactSums<T>&);                                                      \
+  template AddedRows add_to_columns(const T*, std::int64_t, std::int64_t, const ColumnLimbs&);                      \
+  template void add_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, BlockRows<T>&,             \
+                            core::ExactTotal&);                                                                     \
   template double total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

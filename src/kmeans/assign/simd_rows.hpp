@@ -8,16 +8,14 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr std::int64_t block_points = 1024;  ///< number of points per block in the vectorised variants
-
 /// Finds the indices at which `now` and `before` differ. Writes the indices to `out` in ascending order and returns
 /// their number. `out` must have space for `count` indices.
 std::int64_t find_changed(const std::int32_t* now, const std::int32_t* before, std::int64_t count, std::int32_t* out);
 
-/// Moves points between the sums of clusters. For each of the `count` indices i, the point first + i moves from cluster
-/// before[i] to cluster now[i]. If before[i] is negative, the point is only added to cluster now[i].
+/// Moves points of a block between the sums of clusters. For each of the `count` indices i, point i of the block moves
+/// from cluster before[i] to cluster now[i]. If before[i] is negative, the point is only added to cluster now[i].
 template <class T>
-void move_rows(const Problem<T>& problem, std::int64_t first, const std::int32_t* indices, std::int64_t count,
+void move_rows(const Problem<T>& problem, BlockRows<T>& block, const std::int32_t* indices, std::int64_t count,
                const std::int32_t* before, const std::int32_t* now, ExactSums<T>& sums);
 
 /// Partial exact sums of columns, with three raw limbs per column (core::TotalGrid). Plain data, because the reading
@@ -41,11 +39,11 @@ struct AddedRows {
 template <class T>
 AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
 
-/// Adds the product w * D(x, c_label) for each point x of a block of at most block_points. Each product is rounded to
-/// 53 bits.
+/// Adds the product w * D(x, c_label) for each point x of a block. Each product is rounded to 53 bits. `labels` are the
+/// labels of all points.
 template <class T>
-void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels, cpu::Range block,
-                 core::ExactTotal& total);
+void add_inertia(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
+                 BlockRows<T>& block, core::ExactTotal& total);
 
 /// Returns the inertia, rounded once. With several ranks, instead stores this rank's part in Problem::rank_inertia.
 template <class T>

@@ -63,7 +63,7 @@ bool has_unit_length(const T* centroid, std::int64_t columns) {
 template <class T>
 Matrix<T> first_centroids(MatrixView<const T> centroids, KMeansMetric metric) {
   if (metric == KMeansMetric::euclidean) return Matrix<T>::copy_of(centroids);
-  Matrix<T> unit = room::unit_rows(centroids, "centroids", 1, {});
+  Matrix<T> unit = room::unit_rows<T>(centroids, "centroids", 1, {});
   for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster)
     if (has_unit_length(centroids.row(cluster), centroids.columns()))
       std::copy_n(centroids.row(cluster), centroids.columns(), unit.row(cluster));
@@ -142,7 +142,7 @@ KMeansPrediction KMeansBatches<T>::add(MatrixView<const T> points, const KMeansM
     execution::check_memory(bytes + 16 * static_cast<std::uint64_t>(points.rows()), execution);
     const std::int32_t* const labels = memory.labels.empty() ? prediction.labels.data() : memory.labels.data();
     if (state_->metric == KMeansMetric::euclidean) return state_->add(points, memory.weights, labels, threads);
-    const Matrix<T> unit = room::unit_rows(points, "points", threads, {});
+    const Matrix<T> unit = room::unit_rows<T>(points, "points", threads, {});
     state_->add(unit.view(), memory.weights, labels, threads);
   });
   return prediction;

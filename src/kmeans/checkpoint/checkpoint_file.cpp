@@ -118,12 +118,14 @@ void require_same_job(const std::string& file, const std::string& theirs, const 
 }  // namespace
 
 template <class T>
-std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
+std::string job_text(const std::string& call, const PointRows<T>& points, VectorView<const T> weights,
                      MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows) {
   const MatrixView<const T> column(weights.data(), weights.size(), 1, 1, weights.place());
   core::Ranks& ranks = all_rows.ranks();
   const std::vector<std::uint64_t> hashes = ranks.sum(3, [&](std::span<std::uint64_t> words) {
-    words[0] = hash_of(points, "points", all_rows.first(), execution);
+    words[0] = points.is_stored()
+                   ? cpu::hash_of_rows(points.stored(), all_rows.first(), cpu::thread_count(execution), execution.stop)
+                   : hash_of(points.shape(), "points", all_rows.first(), execution);
     words[1] = hash_of(column, "weights", all_rows.first(), execution);
     if (ranks.is_first()) words[2] = hash_of(given, "initial centroids", 0, execution);
   });
@@ -354,7 +356,7 @@ void CheckpointFile<T>::wait() {
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define GRADUS_INSTANTIATE(T)                                                                                      \
-  template std::string job_text(const std::string&, MatrixView<const T>, VectorView<const T>, MatrixView<const T>, \
+  template std::string job_text(const std::string&, const PointRows<T>&, VectorView<const T>, MatrixView<const T>, \
                                 const Execution&, const core::RankRows&);                                          \
   template std::optional<JobState<T>> read_checkpoint(const KMeansOptions&, const std::string&, std::int64_t,      \
                                                       core::Ranks&)

@@ -23,6 +23,7 @@
 #include "files/file.hpp"
 #include "kmeans/checkpoint/seeding_state.hpp"
 #include "kmeans/lloyd/checkpoints.hpp"
+#include "kmeans/points/point_rows.hpp"
 #include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
@@ -42,7 +43,7 @@ struct JobState {
 /// Returns the text that identifies the job. It contains the lines of `call` (see call_text()) and hashes of the rows
 /// in the views.
 template <class T>
-std::string job_text(const std::string& call, MatrixView<const T> points, VectorView<const T> weights,
+std::string job_text(const std::string& call, const PointRows<T>& points, VectorView<const T> weights,
                      MatrixView<const T> given, const Execution& execution, const core::RankRows& all_rows);
 
 /// Returns the state in the file, or nothing if there is no file. Throws InputError if the file belongs to another job.

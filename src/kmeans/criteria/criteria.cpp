@@ -285,7 +285,7 @@ class Criteria {
           nanoseconds_a_product * static_cast<double>((points_.rows() + side * side) * columns), execution_));
       room::examine<T>(points_, {}, {}, threads_, execution_.stop);
       if (options_.metric == KMeansMetric::cosine) {
-        unit_ = room::unit_rows(points_, "points", threads_, execution_.stop);
+        unit_ = room::unit_rows<T>(points_, "points", threads_, execution_.stop);
         points_ = std::as_const(unit_).view();
       }
     }

@@ -609,8 +609,12 @@ class Lloyd {
 
   std::vector<int> finest_bits(const std::vector<int>& enough) const {
     const std::vector<double> negated = problem_.ranks().greatest(enough.size(), [&](std::span<double> numbers) {
-      std::ranges::transform(cpu::finest_bits(problem_.points, enough, threads_, problem_.stop), numbers.begin(),
-                             [](int bit) { return -static_cast<double>(bit); });
+      std::vector<int> least = enough;
+      problem_.source->visit([&](std::int64_t, MatrixView<const T> rows) {
+        least = cpu::finest_bits(rows, least, threads_, problem_.stop);
+        return true;
+      });
+      std::ranges::transform(least, numbers.begin(), [](int bit) { return -static_cast<double>(bit); });
     });
     std::vector<int> finest;
     for (const double bit : negated) finest.push_back(static_cast<int>(-bit));

@@ -40,8 +40,8 @@ class ExactSums {
     std::fill(counts_.begin(), counts_.end(), std::int64_t{0});
   }
 
-  void add(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, 1); }
-  void remove(std::int64_t point, std::int64_t cluster) { accumulate(point, cluster, -1); }
+  void add(std::int64_t point, const T* row, std::int64_t cluster) { accumulate(point, row, cluster, 1); }
+  void remove(std::int64_t point, const T* row, std::int64_t cluster) { accumulate(point, row, cluster, -1); }
 
   /// Returns the number of coordinate limbs of all clusters together.
   std::int64_t limbs() const { return limbs_.size(); }
@@ -192,7 +192,7 @@ class ExactSums {
     else return core::raw_limbs(scaled_weight, on_grid, grid.to_low);
   }
 
-  void accumulate(std::int64_t point, std::int64_t cluster, int sign) {
+  void accumulate(std::int64_t point, const T* row, std::int64_t cluster, int sign) {
     const std::int64_t d = problem_->d();
     std::int64_t* high = raw(cluster);
     std::int64_t* low = high + limb_columns(d);
@@ -201,7 +201,7 @@ class ExactSums {
       wrapping_add(sum, static_cast<std::int64_t>(sign > 0 ? bits : -bits));
     };
     for (std::int64_t dim = 0; dim < d; ++dim) {
-      const core::RawLimbs limbs = raw_limbs(dim, problem_->points(point, dim), weight);
+      const core::RawLimbs limbs = raw_limbs(dim, row[dim], weight);
       put(high[dim], limbs.high);
       put(low[dim], limbs.low);
     }

@@ -95,7 +95,7 @@ void GpuPoints<T>::pin(MatrixView<const T> rows, const Execution* execution) {
 template <class T>
 void GpuPoints<T>::to_unit_rows_on_host() {
   this->ranks().agree([&] {
-    Matrix<T> unit = unit_rows(host_rows_, "points", this->threads(), this->stop(), this->rank_rows().first());
+    Matrix<T> unit = unit_rows<T>(host_rows_, "points", this->threads(), this->stop(), this->rank_rows().first());
     job_->stream().wait();  // the GPU no longer reads the old rows
     pinned_ = {};
     host_copy_ = std::move(unit);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <vector>
 
 #include "core/failure.hpp"
 #include "core/phases.hpp"
@@ -25,35 +26,137 @@ void refuse_results_on_gpu(const char* what) {
                          "host memory");
 }
 
+namespace {
+
+/// Widens `count` rows to `to`, without gaps. Returns early after a stop request.
+template <class T>
+void widen_rows(const PointRows<T>& rows, std::int64_t first, std::int64_t count, T* to, int threads,
+                const std::stop_token& stop) {
+  const std::int64_t stretch = core::chunk_length(count, rows.columns(), threads);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t row = 0; row < count; row += stretch)
+    if (!stop.stop_requested()) rows.copy(first + row, std::min(stretch, count - row), to + row * rows.columns());
+}
+
+/// Returns the number of stored rows that are widened for one visit. At most 64 visits are needed, unless the rows of a
+/// visit would not fit in the cache of a CPU.
+std::int64_t visited_rows(std::int64_t rows, std::int64_t columns) {
+  const std::int64_t values = std::clamp(rows * columns / 64, std::int64_t{1} << 16, std::int64_t{1} << 21);
+  return std::clamp<std::int64_t>(values / columns, 1, std::max<std::int64_t>(rows, 1));
+}
+
+}  // namespace
+
+std::uint64_t visit_bytes(std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::uint64_t>(visited_rows(rows, columns) * columns) * sizeof(float);
+}
+
+template <class T>
+Matrix<T> widened(const PointRows<T>& rows, int threads, const std::stop_token& stop) {
+  Matrix<T> copy(rows.rows(), rows.columns());
+  widen_rows(rows, 0, rows.rows(), copy.data(), threads, stop);
+  core::honour_stop(stop, "stopped while widening the points");
+  return copy;
+}
+
+template <class T>
+void HostPoints<T>::visit(const typename PointSource<T>::Visit& visit) const {
+  const PointRows<T> rows = own();
+  if (!rows.is_stored()) {
+    visit(0, points_);
+    return;
+  }
+  const std::int64_t most = visited_rows(rows.rows(), rows.columns());
+  Buffer<T> room(rows.room(most));
+  for (std::int64_t first = 0; first < rows.rows(); first += most) {
+    const std::int64_t count = std::min(most, rows.rows() - first);
+    widen_rows(rows, first, count, room.data(), this->threads(), this->stop());
+    core::honour_stop(this->stop(), "stopped while reading the points");
+    if (!visit(first, {room.data(), count, rows.columns()})) return;
+  }
+}
+
+namespace {
+
+/// Adds the ranges of more rows of the same columns.
+void extend(core::ColumnRanges& ranges, const core::ColumnRanges& more) {
+  if (ranges.lowest.empty()) {
+    ranges = more;
+    return;
+  }
+  for (std::size_t column = 0; column < more.lowest.size(); ++column) {
+    ranges.lowest[column] = std::min(ranges.lowest[column], more.lowest[column]);
+    ranges.highest[column] = std::max(ranges.highest[column], more.highest[column]);
+  }
+}
+
+/// Returns the ranges of stored rows. Each thread widens a part of the rows, block by block. `first` is the number of
+/// the first row, for errors.
+template <class T>
+core::ColumnRanges ranges_of_stored(const PointRows<T>& rows, int threads, const std::stop_token& stop,
+                                    std::int64_t first) {
+  const std::int64_t block = std::max<std::int64_t>(1, cached_values / rows.columns());
+  std::vector<core::ColumnRanges> parts(static_cast<std::size_t>(threads));
+  std::vector<core::FirstFailure> failures(parts.size());
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    failures[part].run([&] {
+      const cpu::Range own = cpu::share(rows.rows(), static_cast<int>(part), threads);
+      Buffer<T> room(rows.room(std::min(block, own.size())));
+      for (std::int64_t row = own.begin; row < own.end; row += block)
+        extend(parts[part], cpu::column_ranges(rows.block(row, std::min(block, own.end - row), room.data()), "points",
+                                               1, stop, first + row));
+    });
+  for (const core::FirstFailure& failure : failures) failure.rethrow();  // reports the first row with an invalid value
+  core::ColumnRanges all;
+  for (const core::ColumnRanges& part : parts) extend(all, part);
+  return all;
+}
+
+}  // namespace
+
 template <class T>
 core::ColumnRanges HostPoints<T>::own_column_ranges() const {
-  return cpu::column_ranges(points_, "points", this->threads(), this->stop(), this->rank_rows().first());
+  const std::int64_t first = this->rank_rows().first();
+  if (own().is_stored()) return ranges_of_stored(own(), this->threads(), this->stop(), first);
+  return cpu::column_ranges(points_, "points", this->threads(), this->stop(), first);
 }
 
 template <class T>
 void HostPoints<T>::to_unit_rows() {
   owned_ = this->ranks().agree(
-      [&] { return unit_rows(points_, "points", this->threads(), this->stop(), this->rank_rows().first()); });
+      [&] { return unit_rows<T>(own(), "points", this->threads(), this->stop(), this->rank_rows().first()); });
   points_ = std::as_const(owned_).view();
+  stored_ = {};
 }
 
 template <class T>
 Matrix<T> HostPoints<T>::rows_at(std::span<const std::int64_t> numbers) const {
-  return this->rank_rows().rows_at(numbers, points_);
+  return this->rank_rows().template rows_at<T>(numbers, points_.columns(), [&](std::span<const std::int64_t> wanted) {
+    Matrix<T> copies(std::ssize(wanted), points_.columns());
+    for (std::int64_t index = 0; index < copies.rows(); ++index)
+      own().copy(wanted[static_cast<std::size_t>(index)] - this->rank_rows().first(), 1, copies.row(index));
+    return copies;
+  });
 }
 
 template <class T>
-std::vector<const T*> HostPoints<T>::addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& /*copies*/) const {
+std::vector<const T*> HostPoints<T>::addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& copies) const {
+  const PointRows<T> rows = own();
+  if (rows.is_stored()) copies = Matrix<T>(std::ssize(numbers), rows.columns());
   std::vector<const T*> addresses;
   addresses.reserve(numbers.size());
-  for (const std::int64_t number : numbers) addresses.push_back(points_.row(number));
+  for (const std::int64_t number : numbers) addresses.push_back(rows.row(number, copies.data(), std::ssize(addresses)));
   return addresses;
 }
 
 template <class T>
 void HostPoints<T>::own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels,
                                           double* out) const {
-  kmeans_detail::own_squared_distances(points_, centroids, labels, out, this->threads(), this->stop());
+  visit([&](std::int64_t first, MatrixView<const T> rows) {
+    kmeans_detail::own_squared_distances(rows, centroids, labels + first, out + first, this->threads(), this->stop());
+    return true;
+  });
 }
 
 namespace {
@@ -121,28 +224,34 @@ class DistanceTiles {
 template <class T>
 void HostPoints<T>::distances(MatrixView<const T> centroids, KMeansMetric metric, MatrixView<T> distances,
                               const typename PointSource<T>::Done& progress) const {
-  DistanceTiles<T>(centroids, points_, metric, this->stop(), progress).find(distances, this->threads());
+  visit([&](std::int64_t first, MatrixView<const T> rows) {
+    const typename PointSource<T>::Done done = [&](std::int64_t finished) { progress(first + finished); };
+    DistanceTiles<T>(centroids, rows, metric, this->stop(), done)
+        .find(distances.slice(first, rows.rows()), this->threads());
+    return true;
+  });
 }
 
 template <class T>
 std::unique_ptr<SeedingCover> HostPoints<T>::cover(std::int64_t first, std::int64_t expected, bool groups,
                                                    const SeedingMemory<T>& memory) const {
   const core::RankRows& rows = this->rank_rows();
+  const PointRows<T> points = own();
   const auto make_bytes = [&] {
-    auto bytes = std::make_shared<ByteRows<T>>(points_);
+    auto bytes = std::make_shared<ByteRows<T>>(points);
     if (memory.copy != nullptr) *memory.copy = bytes;
     return bytes;
   };
   switch (cover_kind(points_.columns(), !host_weights_.empty(), expected, groups, memory.filter)) {
     case CoverKind::dense:
-      return std::make_unique<DenseCover<T>>(points_, first, trials_of_a_step(expected), this->threads(), this->stop(),
+      return std::make_unique<DenseCover<T>>(points, first, trials_of_a_step(expected), this->threads(), this->stop(),
                                              memory.copy != nullptr ? make_bytes().get() : nullptr, rows);
     case CoverKind::filtered:
-      return std::make_unique<FilteredCover<T>>(points_, host_weights_, make_bytes(), first, groups, this->threads(),
+      return std::make_unique<FilteredCover<T>>(points, host_weights_, make_bytes(), first, groups, this->threads(),
                                                 this->stop(), rows);
     case CoverKind::plain: break;
   }
-  return std::make_unique<Cover<T>>(points_, host_weights_, first, expected, this->threads(), this->stop(), rows);
+  return std::make_unique<Cover<T>>(points, host_weights_, first, expected, this->threads(), this->stop(), rows);
 }
 
 namespace {
@@ -191,16 +300,18 @@ std::unique_ptr<PointSource<T>> HostPoints<T>::sample(std::span<const std::int64
 }
 
 template <class T>
-std::unique_ptr<PointSource<T>> points_in_host_memory(MatrixView<const T> points, VectorView<const T> weights,
+std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>& points, VectorView<const T> weights,
                                                       int threads, std::stop_token stop,
                                                       const core::RankRows& rank_rows) {
-  if (points.rows() == 0) return std::make_unique<IdlePoints<T>>(points, weights, threads, std::move(stop), rank_rows);
+  if (points.rows() == 0)
+    return std::make_unique<IdlePoints<T>>(points.shape(), weights, threads, std::move(stop), rank_rows);
   return std::make_unique<HostPoints<T>>(points, weights, threads, std::move(stop), rank_rows);
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                   \
   template class HostPoints<T>;                                                                                 \
-  template std::unique_ptr<PointSource<T>> points_in_host_memory(MatrixView<const T>, VectorView<const T>, int, \
+  template Matrix<T> widened(const PointRows<T>&, int, const std::stop_token&);                                 \
+  template std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>&, VectorView<const T>, int, \
                                                                  std::stop_token, const core::RankRows&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

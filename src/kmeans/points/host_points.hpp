@@ -1,6 +1,7 @@
 // Points in host memory.
 #pragma once
 
+#include "kmeans/points/point_rows.hpp"
 #include "kmeans/points/point_source.hpp"
 
 namespace gradus::kmeans_detail {
@@ -13,12 +14,15 @@ class HostPoints : public PointSource<T> {
                       std::stop_token stop = {})
       : HostPoints(points, weights, threads, std::move(stop), core::RankRows(points.rows())) {}
   /// Holds the points of one of several ranks.
-  HostPoints(MatrixView<const T> points, VectorView<const T> weights, int threads, std::stop_token stop,
+  HostPoints(const PointRows<T>& points, VectorView<const T> weights, int threads, std::stop_token stop,
              const core::RankRows& rank_rows)
-      : PointSource<T>(points, weights, threads, std::move(stop), rank_rows) {}
+      : PointSource<T>(points.shape(), weights, threads, std::move(stop), rank_rows) {
+    stored_ = points.stored();
+  }
 
   void to_unit_rows() override;
-  void visit(const typename PointSource<T>::Visit& visit) const override { visit(0, points_); }
+  void visit(const typename PointSource<T>::Visit& visit) const override;
+  bool visits_copies() const override { return own().is_stored(); }
   Matrix<T> rows_at(std::span<const std::int64_t> numbers) const override;
   std::vector<const T*> addresses_of(std::span<const std::int64_t> numbers, Matrix<T>& copies) const override;
   void own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const override;
@@ -33,7 +37,10 @@ class HostPoints : public PointSource<T> {
   core::ColumnRanges own_column_ranges() const override;
 
   using PointSource<T>::points_;
+  using PointSource<T>::stored_;
   using PointSource<T>::host_weights_;
+
+  PointRows<T> own() const { return source_rows(points_, stored_); }
 
  private:
   Matrix<T> owned_;  ///< a copy of the rows, if they had to be copied
@@ -41,8 +48,15 @@ class HostPoints : public PointSource<T> {
 
 /// Returns this rank's points in host memory. The rank may have no points.
 template <class T>
-std::unique_ptr<PointSource<T>> points_in_host_memory(MatrixView<const T> points, VectorView<const T> weights,
+std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>& points, VectorView<const T> weights,
                                                       int threads, std::stop_token stop,
                                                       const core::RankRows& rank_rows);
+
+/// Returns a copy of the rows in the type of the job. Throws InterruptedError after a stop request.
+template <class T>
+Matrix<T> widened(const PointRows<T>& rows, int threads, const std::stop_token& stop);
+
+/// Returns the most memory that visits of stored rows take, in bytes.
+std::uint64_t visit_bytes(std::int64_t rows, std::int64_t columns);
 
 }  // namespace gradus::kmeans_detail

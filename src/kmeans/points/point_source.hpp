@@ -18,6 +18,7 @@
 #include "core/column_ranges.hpp"
 #include "gradus/array.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/points/point_rows.hpp"
 #include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
@@ -49,8 +50,10 @@ class PointSource {
   PointSource& operator=(const PointSource&) = delete;
   virtual ~PointSource() = default;
 
-  /// Returns this rank's points. Does not copy them.
+  /// Returns this rank's points. Does not copy them. If they are stored in another type, the view has only their shape.
   MatrixView<const T> rows() const { return points_; }
+  /// Returns this rank's points if they are stored in another type, otherwise an empty view.
+  const StoredMatrixView& stored() const { return stored_; }
   /// Returns the weights in host memory, or an empty view.
   VectorView<const T> host_weights() const { return host_weights_; }
   /// Returns the position of this rank's rows among the rows of all ranks.
@@ -117,6 +120,7 @@ class PointSource {
   }
 
   MatrixView<const T> points_;
+  StoredMatrixView stored_;
   VectorView<const T> host_weights_;
 
  private:

@@ -8,6 +8,7 @@
 #include "core/stop.hpp"
 #include "gradus/array.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/point_rows.hpp"
 #include "kmeans/points/unit_length.hpp"
 
 namespace gradus::kmeans_detail {
@@ -15,7 +16,7 @@ namespace gradus::kmeans_detail {
 /// Returns a copy of the rows scaled to unit length (gradus/kmeans.hpp). Throws InputError for a row of zeros; the
 /// message calls the rows `what` and counts them from `first_row`. Throws InterruptedError after a stop request.
 template <class T>
-Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, const std::stop_token& stop,
+Matrix<T> unit_rows(const PointRows<T>& points, const char* what, int threads, const std::stop_token& stop,
                     std::int64_t first_row = 0) {
   Matrix<T> unit(points.rows(), points.columns());
   std::int64_t zero_row = points.rows();
@@ -24,7 +25,7 @@ Matrix<T> unit_rows(MatrixView<const T> points, const char* what, int threads, c
   for (std::int64_t first = 0; first < points.rows(); first += stretch) {
     if (stop.stop_requested()) continue;
     for (std::int64_t row = first; row < std::min(first + stretch, points.rows()); ++row) {
-      std::copy_n(points.row(row), points.columns(), unit.row(row));
+      points.copy(row, 1, unit.row(row));
       if (!scale_to_unit_length(unit.row(row), points.columns())) zero_row = std::min(zero_row, row);
     }
   }

@@ -330,7 +330,7 @@ BoundsAssigner<T>::BoundsAssigner(const Problem<T>& problem, int threads)
     : problem_(problem), shape_{problem.n(), problem.d(), problem.k(), static_cast<int>(sizeof(T)),
                                 !problem.weights.empty()},
       groups_(shape_), threads_(threads), filter_(problem, threads),
-      copy_(copies(problem) ? problem.bytes ? problem.bytes : std::make_shared<ByteRows<T>>(problem.points) : nullptr),
+      copy_(copies(problem) ? problem.bytes ? problem.bytes : std::make_shared<ByteRows<T>>(problem.rows()) : nullptr),
       comes_copied_(copy_ && problem.bytes), cheap_(copy_ || filter_.has_bytes()),
       cluster_drifts_(static_cast<std::size_t>(problem.k())), group_drifts_(static_cast<std::size_t>(groups_.count)),
       start_below_(copy_ && problem.k() <= few_candidates ? -1 : problem.n() / (cheap_ ? 128 : 16)) {
@@ -377,22 +377,23 @@ void BoundsAssigner<T>::prepare(MatrixView<const T> centroids) {
 }
 
 template <class T>
-std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels,
+std::int64_t BoundsAssigner<T>::assign(BlockRows<T>& block, const std::int32_t* before, std::int32_t* labels,
                                        Scratch& scratch) {
   const std::int64_t count = block.size();
-  const T* rows = problem_.points.row(block.begin);
-  const std::int64_t stride = problem_.points.row_stride();
+  const auto search_all = [&](const DistanceBounds& bounds) {
+    const MatrixView<const T> rows = block.all();
+    return filter_.search_block(rows.data(), rows.row_stride(), count, before, labels, bounds, scratch);
+  };
   if (phase_ == Phase::plain && copy_) return search_copy(block, labels, scratch);
-  if (phase_ == Phase::plain) return filter_.search_block(rows, stride, count, before, labels, {}, scratch);
-  float* upper = upper_.data() + block.begin;
-  float* lower = lower_.data() + block.begin * groups_.count;
-  if (phase_ == Phase::first)
-    return filter_.search_block(rows, stride, count, before, labels, {upper, lower, groups_.count, groups_.clusters},
-                                scratch);
+  if (phase_ == Phase::plain) return search_all({});
+  float* upper = upper_.data() + block.range().begin;
+  float* lower = lower_.data() + block.range().begin * groups_.count;
+  if (phase_ == Phase::first) return search_all({upper, lower, groups_.count, groups_.clusters});
 
   std::copy_n(before, count, labels);
   const std::int64_t undecided = HWY_DYNAMIC_DISPATCH(move_bounds_kernel)(
       count, groups_.count, labels, cluster_drifts_.data(), group_drifts_.data(), upper, lower, scratch.active.data());
+  const MatrixView<const T> rows = block.some(scratch.active.data(), undecided);
   std::int64_t searched = undecided * own_distance_cost;
   if (groups_.count == 1) {
     searched_.fetch_add(undecided * problem_.k(), std::memory_order_relaxed);  // relaxed: only the total is used
@@ -400,9 +401,10 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
   }
   const FilterView<T> filter = filter_.view();
   if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(own_distances_f32)
-  (rows, stride, scratch.active.data(), undecided, labels, filter.centroids, problem_.d(), scratch.distances.data());
-  else HWY_DYNAMIC_DISPATCH(own_distances_f64)(rows, stride, scratch.active.data(), undecided, labels, filter.centroids,
-                                               problem_.d(), scratch.distances.data());
+  (rows.data(), rows.row_stride(), scratch.active.data(), undecided, labels, filter.centroids, problem_.d(),
+   scratch.distances.data());
+  else HWY_DYNAMIC_DISPATCH(own_distances_f64)(rows.data(), rows.row_stride(), scratch.active.data(), undecided, labels,
+                                               filter.centroids, problem_.d(), scratch.distances.data());
   // Computed again, the upper bounds are tighter and decide more points.
   std::int64_t left = 0;
   for (std::int64_t index = 0; index < undecided; ++index) {
@@ -417,8 +419,8 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
     left += !decided;
   }
   const UndecidedPoints<T> points{
-      rows,          stride,           scratch.active.data(), left,     scratch.distances.data(), labels, upper, lower,
-      groups_.count, groups_.clusters, scratch.queues.data(), &searched};
+      rows.data(),   rows.row_stride(), scratch.active.data(), left,     scratch.distances.data(), labels, upper, lower,
+      groups_.count, groups_.clusters,  scratch.queues.data(), &searched};
   std::int64_t rechecked;
   if constexpr (sizeof(T) == 4) rechecked = HWY_DYNAMIC_DISPATCH(search_groups_f32)(filter, points, scratch);
   else rechecked = HWY_DYNAMIC_DISPATCH(search_groups_f64)(filter, points, scratch);
@@ -444,9 +446,10 @@ void BoundsAssigner<T>::finished(std::int64_t changed) {
 
 // Searches the copy panel by panel. A point with a single candidate gets its label at once.
 template <class T>
-std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
+std::int64_t BoundsAssigner<T>::search_copy(BlockRows<T>& points, std::int32_t* labels, Scratch& scratch) {
   constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
-  if (problem_.k() <= few_candidates) return search_copy_for_few(block, labels, scratch);
+  if (problem_.k() <= few_candidates) return search_copy_for_few(points, labels, scratch);
+  const cpu::Range block = points.range();
   std::int64_t rechecked = 0;
   for (std::int64_t first = block.begin; first < block.end; first += panel_rows) {
     if (problem_.stop.stop_requested()) break;
@@ -476,7 +479,7 @@ std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labe
         candidates += open.points >> point & 1;
       }
       bool doubtful = false;
-      of_panel[point] = filter_.nearest_of(problem_.points.row(first + point), candidates, scratch, doubtful);
+      of_panel[point] = filter_.nearest_of(points.row(first + point - block.begin), candidates, scratch, doubtful);
       rechecked += doubtful;
     }
   }
@@ -484,8 +487,9 @@ std::int64_t BoundsAssigner<T>::search_copy(cpu::Range block, std::int32_t* labe
 }
 
 template <class T>
-std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32_t* labels, Scratch& scratch) {
+std::int64_t BoundsAssigner<T>::search_copy_for_few(BlockRows<T>& points, std::int32_t* labels, Scratch& scratch) {
   constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
+  const cpu::Range block = points.range();
   std::int64_t rechecked = 0;
   for (std::int64_t first = block.begin; first < block.end; first += panel_rows) {
     if (problem_.stop.stop_requested()) break;
@@ -507,7 +511,7 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
         candidates = copy_->settle_row(trials_, row, scratch.bytes, scratch.candidates.data(), candidates);
       else copy_->copy_rest(row, scratch.row.data());
       bool doubtful = false;
-      of_panel[point] = filter_.nearest_of(problem_.points.row(row), candidates, scratch, doubtful);
+      of_panel[point] = filter_.nearest_of(points.row(row - block.begin), candidates, scratch, doubtful);
       rechecked += doubtful;
     }
     std::copy_n(of_panel, count, labels + (first - block.begin));
@@ -518,8 +522,8 @@ std::int64_t BoundsAssigner<T>::search_copy_for_few(cpu::Range block, std::int32
 // Searches all clusters for the undecided points. If there is a single group, this takes little longer than computing
 // the distance to the point's centroid, and it also yields new bounds.
 template <class T>
-std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper,
-                                            float* lower, Scratch& scratch) {
+std::int64_t BoundsAssigner<T>::search_anew(MatrixView<const T> rows, std::int64_t undecided, std::int32_t* labels,
+                                            float* upper, float* lower, Scratch& scratch) {
   std::int64_t rechecked = 0;
   for (std::int64_t first = 0; first < undecided; first += sub_block) {
     const std::int64_t size = std::min(sub_block, undecided - first);
@@ -528,8 +532,7 @@ std::int64_t BoundsAssigner<T>::search_anew(const T* rows, std::int64_t undecide
     std::int32_t found[sub_block];
     float above[sub_block];
     float below[sub_block];
-    for (std::int64_t index = 0; index < size; ++index)
-      pointers[index] = rows + points[index] * problem_.points.row_stride();
+    for (std::int64_t index = 0; index < size; ++index) pointers[index] = rows.row(points[index]);
     rechecked += filter_.search(pointers, size, found, {above, below, 1, groups_.clusters}, scratch);
     for (std::int64_t index = 0; index < size; ++index) {
       labels[points[index]] = found[index];
@@ -575,7 +578,7 @@ extern constinit const Variant simd_bounds_rung{
     .backend = core::Backend::simd,
     .on_ranks = true,
     .memory = simd_memory<BoundsAssigner>,
-    .facts = {.copy_bytes = bounds_copy_bytes},
+    .facts = {.copy_bytes = bounds_copy_bytes, .widens_rows = true},
     .run = {simd_bounds<float>, simd_bounds<double>},
 };
 

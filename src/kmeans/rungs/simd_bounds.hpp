@@ -52,7 +52,7 @@ class BoundsAssigner {
     explicit Scratch(const BoundsAssigner& assigner) : BoundsScratch(assigner.shape_, assigner.copy_ != nullptr) {}
   };
 
-  std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
+  std::int64_t assign(BlockRows<T>& block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
 
   /// Decides whether the next pass uses bounds. Called after each pass with the number of changed labels. The decision
   /// does not affect the labels.
@@ -67,11 +67,11 @@ class BoundsAssigner {
   /// compares in this time.
   static constexpr std::int64_t own_distance_cost = 32;
 
-  std::int64_t search_anew(const T* rows, std::int64_t undecided, std::int32_t* labels, float* upper, float* lower,
-                           Scratch& scratch);
+  std::int64_t search_anew(MatrixView<const T> rows, std::int64_t undecided, std::int32_t* labels, float* upper,
+                           float* lower, Scratch& scratch);
 
-  std::int64_t search_copy(cpu::Range block, std::int32_t* labels, Scratch& scratch);
-  std::int64_t search_copy_for_few(cpu::Range block, std::int32_t* labels, Scratch& scratch);
+  std::int64_t search_copy(BlockRows<T>& block, std::int32_t* labels, Scratch& scratch);
+  std::int64_t search_copy_for_few(BlockRows<T>& block, std::int32_t* labels, Scratch& scratch);
 
   const Problem<T>& problem_;
   Shape shape_;

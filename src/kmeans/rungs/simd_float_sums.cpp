@@ -45,8 +45,10 @@ class FloatSumsEngine {
         const cpu::Range range = cpu::share(problem_.n(), part, threads_, block_points);
         for (std::int64_t first = range.begin; first < range.end; first += block_points) {
           if (problem_.stop.stop_requested()) break;
-          const cpu::Range block{first, std::min(first + block_points, range.end)};
-          rechecked += assigner_.assign(block, labels + first, worker->labels, worker->scratch);
+          BlockRows<T>& rows = worker->rows;
+          rows.begin({first, std::min(first + block_points, range.end)});
+          const cpu::Range block = rows.range();
+          rechecked += assigner_.assign(rows, labels + first, worker->labels, worker->scratch);
           if (problem_.stop.stop_requested()) break;  // invalid labels, because a stop may have ended the search
           changed += find_changed(worker->labels, labels + first, block.size(), worker->changed);
           for (std::int64_t point = block.begin; point < block.end; ++point)
@@ -76,9 +78,11 @@ class FloatSumsEngine {
 
  private:
   struct Worker {
-    Worker(const Problem<T>& problem, const SmallDimAssigner<T>& assigner) : sums(problem), scratch(assigner) {}
+    Worker(const Problem<T>& problem, const SmallDimAssigner<T>& assigner)
+        : sums(problem), scratch(assigner), rows(problem.points, block_points) {}
     FloatSums<T> sums;
     typename SmallDimAssigner<T>::Scratch scratch;
+    BlockRows<T> rows;
     std::int32_t labels[block_points];
     std::int32_t changed[block_points];
   };

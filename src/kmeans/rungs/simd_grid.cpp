@@ -311,13 +311,15 @@ std::int32_t cell_of(const CellIndex<T>& index, const T* point, std::int64_t dim
 // The logarithm of the number of cells in the finest grid. This grid is used if points occupy only few of its cells.
 constexpr int finest_bits = 21;
 
-// Returns some evenly spaced points.
+// Returns some evenly spaced points. Uses `room` for points that are not in the type of the job.
 template <class T>
-std::vector<const T*> sampled(const Problem<T>& problem) {
+std::vector<const T*> sampled(const Problem<T>& problem, Buffer<T>& room) {
   const std::int64_t count = std::min(problem.n(), sample_rows);
+  const PointRows<T> points = problem.rows();
+  room = Buffer<T>(points.room(count));
   std::vector<const T*> rows;
   for (std::int64_t number = 0; number < count; ++number)
-    rows.push_back(problem.points.row(number * (problem.n() / count)));
+    rows.push_back(points.row(number * (problem.n() / count), room.data(), number));
   return rows;
 }
 
@@ -359,7 +361,8 @@ GridAssigner<T>::GridAssigner(const Problem<T>& problem, int threads)
 template <class T>
 void GridAssigner<T>::lay_grid() {
   const std::int64_t d = problem_.d();
-  const std::vector<const T*> rows = sampled(problem_);
+  Buffer<T> room;
+  const std::vector<const T*> rows = sampled(problem_, room);
   std::vector<CellAxis> axes(static_cast<std::size_t>(d));
   std::vector<double> lengths;
   for (std::int64_t dim = 0; dim < d; ++dim) {
@@ -420,8 +423,10 @@ void GridAssigner<T>::divide(std::vector<CellAxis>& axes, const std::vector<doub
 template <class T>
 std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
   std::vector<std::uint8_t> occupied(std::size_t{1} << bits);
+  const PointRows<T> points = problem_.rows();
 #pragma omp parallel num_threads(threads_)
   {
+    T room[block_points * grid_dim_limit];
     std::int32_t cells[block_points];
     GridBlock<T> block{};
     block.index = index_;
@@ -429,9 +434,10 @@ std::vector<std::uint8_t> GridAssigner<T>::occupied_cells(int bits) const {
 #pragma omp for schedule(static)
     for (std::int64_t first = 0; first < problem_.n(); first += block_points) {
       if (problem_.stop.stop_requested()) continue;
-      block.rows = problem_.points.row(first);
-      block.stride = problem_.points.row_stride();
-      block.count = std::min(block_points, problem_.n() - first);
+      const MatrixView<const T> rows = points.block(first, std::min(block_points, problem_.n() - first), room);
+      block.rows = rows.data();
+      block.stride = rows.row_stride();
+      block.count = rows.rows();
       if constexpr (sizeof(T) == 4) HWY_DYNAMIC_DISPATCH(find_cells_f32)(block, problem_.d());
       else HWY_DYNAMIC_DISPATCH(find_cells_f64)(block, problem_.d());
       for (std::int64_t point = 0; point < block.count; ++point) {
@@ -470,20 +476,13 @@ void GridAssigner<T>::prepare(MatrixView<const T> centroids) {
 }
 
 template <class T>
-std::int64_t GridAssigner<T>::assign(cpu::Range range, const std::int32_t* before, std::int32_t* labels,
+std::int64_t GridAssigner<T>::assign(BlockRows<T>& points, const std::int32_t* before, std::int32_t* labels,
                                      Scratch& scratch) {
-  if (!use_grid_) return filter_.assign(range, before, labels, scratch.filter());
-  const GridBlock<T> block{problem_.points.row(range.begin),
-                           problem_.points.row_stride(),
-                           range.size(),
-                           index_,
-                           table_.entries(),
-                           table_.lists(),
-                           centroids_.data(),
-                           before,
-                           scratch.cells,
-                           scratch.pairs,
-                           scratch.longer};
+  if (!use_grid_) return filter_.assign(points, before, labels, scratch.filter());
+  const MatrixView<const T> rows = points.all();
+  const GridBlock<T> block{rows.data(),      rows.row_stride(), rows.rows(),       index_,
+                           table_.entries(), table_.lists(),    centroids_.data(), before,
+                           scratch.cells,    scratch.pairs,     scratch.longer};
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_grid_f32)(block, problem_.d(), labels);
   else return HWY_DYNAMIC_DISPATCH(assign_grid_f64)(block, problem_.d(), labels);
 }
@@ -528,6 +527,7 @@ extern constinit const Variant simd_grid_rung{
     .on_ranks = true,
     .supports = grid_dim,
     .memory = simd_memory<GridAssigner>,
+    .facts = {.widens_rows = true},
     .run = {simd_grid<float>, simd_grid<double>},
 };
 

@@ -42,7 +42,7 @@ class GridAssigner {
     std::optional<typename SmallDimAssigner<T>::Scratch> filter_;
   };
 
-  std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
+  std::int64_t assign(BlockRows<T>& block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch);
 
   static std::uint64_t bytes(const Shape& shape, int threads);
 

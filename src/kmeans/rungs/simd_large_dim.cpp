@@ -54,10 +54,10 @@
 namespace gradus::kmeans_detail {
 
 template <class T>
-std::int64_t LargeDimAssigner<T>::assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels,
+std::int64_t LargeDimAssigner<T>::assign(BlockRows<T>& block, const std::int32_t* before, std::int32_t* labels,
                                          FilterScratch& scratch) {
-  return filter_.search_block(problem_.points.row(block.begin), problem_.points.row_stride(), block.size(), before,
-                              labels, {}, scratch);
+  const MatrixView<const T> rows = block.all();
+  return filter_.search_block(rows.data(), rows.row_stride(), rows.rows(), before, labels, {}, scratch);
 }
 
 template <class T>
@@ -78,6 +78,7 @@ extern constinit const Variant simd_large_dim_rung{
     .backend = core::Backend::simd,
     .on_ranks = true,
     .memory = simd_memory<LargeDimAssigner>,
+    .facts = {.widens_rows = true},
     .run = {simd_large_dim<float>, simd_large_dim<double>},
 };
 

@@ -19,7 +19,7 @@ class LargeDimAssigner {
     explicit Scratch(const LargeDimAssigner& assigner) : FilterScratch(assigner.problem_.k(), assigner.problem_.d()) {}
   };
 
-  std::int64_t assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels, FilterScratch& scratch);
+  std::int64_t assign(BlockRows<T>& block, const std::int32_t* before, std::int32_t* labels, FilterScratch& scratch);
 
   static std::uint64_t bytes(const Shape& shape, int threads) {
     return IntegerFilter<T>::bytes(shape) + static_cast<std::uint64_t>(threads) * FilterScratch::bytes(shape);

@@ -563,27 +563,28 @@ SmallDimAssigner<T>::SmallDimAssigner(const Problem<T>& problem)
       box_known_(static_cast<std::size_t>((problem.n() + block_points - 1) / block_points)) {}
 
 template <class T>
-std::int64_t SmallDimAssigner<T>::assign(cpu::Range range, const std::int32_t* /*before*/, std::int32_t* labels,
+std::int64_t SmallDimAssigner<T>::assign(BlockRows<T>& points, const std::int32_t* /*before*/, std::int32_t* labels,
                                          Scratch& scratch) {
+  const MatrixView<const T> rows = points.all();
   const std::int64_t d = problem_.d();
-  const std::int64_t number = range.begin / block_points;  // blocks start at multiples of block_points
+  const std::int64_t number = points.range().begin / block_points;  // blocks start at multiples of block_points
   T* lowest = boxes_.row(2 * number);
   T* highest = boxes_.row(2 * number + 1);
   if (!box_known_[static_cast<std::size_t>(number)]) {
     box_known_[static_cast<std::size_t>(number)] = 1;
-    std::copy_n(problem_.points.row(range.begin), d, lowest);
-    std::copy_n(problem_.points.row(range.begin), d, highest);
-    for (std::int64_t point = range.begin; point < range.end; ++point)
+    std::copy_n(rows.data(), d, lowest);
+    std::copy_n(rows.data(), d, highest);
+    for (std::int64_t point = 0; point < rows.rows(); ++point)
       for (std::int64_t dim = 0; dim < d; ++dim) {
-        const T value = problem_.points(point, dim);
+        const T value = rows(point, dim);
         lowest[dim] = value < lowest[dim] ? value : lowest[dim];
         highest[dim] = value > highest[dim] ? value : highest[dim];
       }
   }
-  const SmallDimBlock<T> block{problem_.points.row(range.begin),
-                               problem_.points.row_stride(),
+  const SmallDimBlock<T> block{rows.data(),
+                               rows.row_stride(),
                                d,
-                               range.size(),
+                               rows.rows(),
                                lowest,
                                highest,
                                centroids_.data(),
@@ -629,6 +630,7 @@ extern constinit const Variant simd_small_dim_rung{
     .on_ranks = true,
     .supports = small_dim,
     .memory = simd_memory<SmallDimAssigner>,
+    .facts = {.widens_rows = true},
     .run = {simd_small_dim<float>, simd_small_dim<double>},
 };
 

@@ -812,7 +812,7 @@ HWY_EXPORT(candidates_together);
 HWY_EXPORT(pairs_together);
 
 template <class T>
-ByteRows<T>::ByteRows(MatrixView<const T> points)
+ByteRows<T>::ByteRows(const PointRows<T>& points)
     : points_(points), middle_(static_cast<std::size_t>(points.columns())),
       dot_instructions_(machine_has_dot_instructions()), values_(panels() * panel_rows * 4 * quads()),
       scales_(panels() * panel_rows), residuals_(scales_.size()), lengths_(scales_.size()), limits_(scales_.size()),
@@ -822,18 +822,23 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
   // but cause no error.
   const std::int64_t sample_rows = std::clamp<std::int64_t>((std::int64_t{1} << 18) / points.columns(), 16, 1024);
   const std::int64_t rows = std::min(points.rows(), sample_rows);
-  const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index); };
+  std::vector<T> room(static_cast<std::size_t>(points.room(1)));
+  const auto row_of = [&](std::int64_t index) { return points.row(points.rows() / rows * index, room.data()); };
   std::vector<double> sums(middle_.size());
-  for (std::int64_t index = 0; index < rows; ++index)
-    for (std::size_t dim = 0; dim < sums.size(); ++dim) sums[dim] += static_cast<double>(row_of(index)[dim]);
+  for (std::int64_t index = 0; index < rows; ++index) {
+    const T* const row = row_of(index);
+    for (std::size_t dim = 0; dim < sums.size(); ++dim) sums[dim] += static_cast<double>(row[dim]);
+  }
   for (std::size_t dim = 0; dim < sums.size(); ++dim)
     middle_[dim] = static_cast<T>(sums[dim] / static_cast<double>(rows));
   std::vector<double> extents(middle_.size());
-  for (std::int64_t index = 0; index < rows; ++index)
+  for (std::int64_t index = 0; index < rows; ++index) {
+    const T* const row = row_of(index);
     for (std::size_t dim = 0; dim < extents.size(); ++dim) {
-      const double extent = std::abs(static_cast<double>(row_of(index)[dim]) - static_cast<double>(middle_[dim]));
+      const double extent = std::abs(static_cast<double>(row[dim]) - static_cast<double>(middle_[dim]));
       extents[dim] = extents[dim] < extent ? extent : extents[dim];
     }
+  }
   const double extent = *std::ranges::max_element(extents);
   const int exponent =
       std::clamp(core::exponent_above(extent, -1100), sizeof(T) == 4 ? -120 : -300, sizeof(T) == 4 ? 120 : 600);
@@ -842,10 +847,17 @@ ByteRows<T>::ByteRows(MatrixView<const T> points)
 }
 
 template <class T>
+const T* ByteRows<T>::row_in(std::int64_t row, float* scratch) const {
+  if constexpr (sizeof(T) == sizeof(float)) return points_.row(row, scratch);
+  else return points_.row(row, nullptr);
+}
+
+template <class T>
 void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
   std::uint8_t* const out = values_.data() + panel * panel_rows * 4 * quads();
   const std::int64_t stride = packed_stride(points_.columns());
-  auto* const packed = reinterpret_cast<std::uint8_t*>(scratch + stride);  // the packed bytes follow one row of floats
+  float* const moved = scratch + stride;                                 // follows the widened row
+  auto* const packed = reinterpret_cast<std::uint8_t*>(moved + stride);  // the packed bytes follow one row of floats
   for (std::int64_t place = 0; place < panel_rows; ++place) {
     const std::int64_t row = panel * panel_rows + place;
     limits_[row] = std::numeric_limits<float>::infinity();
@@ -855,7 +867,7 @@ void ByteRows<T>::copy_panel(std::int64_t panel, float* scratch) {
       continue;
     }
     const auto pack = [&](const auto& function) {
-      function(points_.row(row), middle_.data(), static_cast<T>(scale_), points_.columns(), scratch,
+      function(row_in(row, scratch), middle_.data(), static_cast<T>(scale_), points_.columns(), moved,
                packed + place * stride,
                ByteRowFacts{&scales_[row], &residuals_[row], &lengths_[row], &half_squares_[row]});
     };
@@ -884,8 +896,8 @@ void ByteRows<T>::copy_rest(std::int64_t row, float* scratch) {
   const std::uint8_t* const first =
       values_.data() + row / panel_rows * panel_rows * 4 * quads() + 4 * (row % panel_rows);
   const auto pack = [&](const auto& function) {
-    function(points_.row(row), middle_.data(), static_cast<T>(scale_), points_.columns(), first, scales_[row],
-             lengths_[row], scratch, rests_.data() + row * stride, stride,
+    function(row_in(row, scratch), middle_.data(), static_cast<T>(scale_), points_.columns(), first, scales_[row],
+             lengths_[row], scratch + packed_stride(points_.columns()), rests_.data() + row * stride, stride,
              ByteRestFacts{&rest_scales_[row], &rest_residuals_[row], &rest_lengths_[row]});
   };
   if constexpr (sizeof(T) == 4) pack(HWY_DYNAMIC_DISPATCH(pack_rest_f32));

@@ -186,7 +186,7 @@ class ByteRows {
   static constexpr std::int64_t panel_rows = 32;
   static constexpr std::int64_t most_columns = std::int64_t{1} << 17;
 
-  explicit ByteRows(MatrixView<const T> points);
+  explicit ByteRows(const PointRows<T>& points);
 
   /// Allocates memory for second bytes. Afterwards, no row has second bytes until copy_rest() copies them.
   void make_rests();
@@ -235,7 +235,7 @@ class ByteRows {
   void copy_rest(std::int64_t row, float* scratch);
 
   static constexpr std::int64_t scratch_floats(std::int64_t columns) {
-    return packed_stride(columns) * (1 + panel_rows / static_cast<std::int64_t>(sizeof(float)));
+    return packed_stride(columns) * (2 + panel_rows / static_cast<std::int64_t>(sizeof(float)));
   }
 
   std::int64_t columns() const { return points_.columns(); }
@@ -254,7 +254,10 @@ class ByteRows {
   static constexpr std::int64_t packed_stride(std::int64_t columns) { return ((columns + 15) / 16 | 1) * 16; }
   static constexpr std::int64_t rest_stride(std::int64_t columns) { return (columns + 63) / 64 * 64; }
 
-  MatrixView<const T> points_;
+  /// Returns the address of a row. A row that must be widened is widened to the beginning of `scratch`.
+  const T* row_in(std::int64_t row, float* scratch) const;
+
+  PointRows<T> points_;
   std::vector<T> middle_;
   bool dot_instructions_;  ///< true if the CPU can multiply bytes and add the products to 32-bit sums in one
                            ///< instruction

@@ -29,7 +29,7 @@ template <class T>
 class Cover final : public Potential<T> {
  public:
   /// `expected` is the approximate number of rows that will be chosen.
-  Cover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
+  Cover(const PointRows<T>& points, VectorView<const T> weights, std::int64_t first, std::int64_t expected, int threads,
         const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call, rows), order_(points.rows()) {
     const std::int64_t n = points_.rows();
@@ -55,6 +55,7 @@ class Cover final : public Potential<T> {
     {
       std::uint64_t partial[candidates_of_a_call] = {};
       Batch batch;
+      failure.run([&] { batch.room = Buffer<T>(points_.room(at_once_)); });
 #pragma omp for schedule(dynamic)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
         if (stop_.stop_requested() || failure.happened()) continue;
@@ -81,7 +82,10 @@ class Cover final : public Potential<T> {
     {
       Batch batch;
       Moves moves;
-      failure.run([&] { moves.make(chunk_rows_, rows.size()); });
+      failure.run([&] {
+        moves.make(chunk_rows_, rows.size());
+        batch.room = Buffer<T>(points_.room(at_once_));
+      });
 #pragma omp for schedule(dynamic)
       for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
         if (stop_.stop_requested() || failure.happened()) continue;
@@ -140,6 +144,7 @@ class Cover final : public Potential<T> {
     std::size_t count = 0;
     std::int64_t rows[batch_points];
     const T* addresses[batch_points];
+    Buffer<T> room;  ///< for widened rows
     double closest[batch_points];
     double weights[batch_points];  ///< filled only if the points have weights
     std::vector<std::size_t> candidates;
@@ -221,11 +226,13 @@ class Cover final : public Potential<T> {
               __builtin_prefetch(&cover_.closest_[first + cover_.order_[std::min(at + ahead, last)]]);
               const std::int64_t row = first + cover_.order_[at];
               batch.rows[batch.count] = row;
-              batch.addresses[batch.count] = cover_.points_.row(row);
               batch.closest[batch.count] = cover_.closest_[row];
               batch.count += cover_.closest_[row] > least;
             }
             if (batch.count == 0) continue;
+            for (std::size_t index = 0; index < batch.count; ++index)
+              batch.addresses[index] =
+                  cover_.points_.row(batch.rows[index], batch.room.data(), static_cast<std::int64_t>(index));
             if (!cover_.weights_.empty())
               for (std::size_t index = 0; index < batch.count; ++index)
                 batch.weights[index] = cover_.weight(batch.rows[index]);
@@ -264,14 +271,18 @@ class Cover final : public Potential<T> {
   void cover_all_by(const T* chosen) {
     const std::int64_t n = points_.rows();
     for (std::vector<Segment>& segments : chunks_) segments.resize(1);
+    core::FirstFailure failure;
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      Buffer<T> room;
+      failure.run([&] { room = Buffer<T>(points_.room(at_once_)); });
+      if (failure.happened()) continue;
       const std::int64_t first = first_row(chunk);
       const std::int64_t end = std::min(first + chunk_rows_, n);
       double radius = 0;
-      for (std::int64_t row = first; row < end && !stop_.stop_requested(); row += batch_points) {
-        const std::int64_t count = std::min(batch_points, end - row);
-        squared_distances(points_.slice(row, count), MatrixView<const T>(chosen, 1, points_.columns()),
+      for (std::int64_t row = first; row < end && !stop_.stop_requested(); row += at_once_) {
+        const std::int64_t count = std::min(at_once_, end - row);
+        squared_distances(points_.block(row, count, room.data()), MatrixView<const T>(chosen, 1, points_.columns()),
                           closest_.data() + row);
         for (std::int64_t index = row; index < row + count; ++index) {
           order_[index] = static_cast<std::uint16_t>(index - first);
@@ -280,6 +291,7 @@ class Cover final : public Potential<T> {
       }
       chunks_[chunk].front() = {radius, 0, static_cast<std::uint32_t>(end - first)};
     }
+    failure.rethrow();
     honour_stop();
   }
 

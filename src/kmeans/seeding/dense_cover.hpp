@@ -43,7 +43,7 @@ template <class T>
 class DenseCover final : public Potential<T> {
  public:
   /// `copy` is the 8-bit copy of the points. The constructor fills it while it reads the points. `copy` may be null.
-  DenseCover(MatrixView<const T> points, std::int64_t first, int trials, int threads, const std::stop_token& stop,
+  DenseCover(const PointRows<T>& points, std::int64_t first, int trials, int threads, const std::stop_token& stop,
              ByteRows<T>* copy, const core::RankRows& rows)
       : Potential<T>(points, {}, first, threads, stop, most_trials, rows),
         kept_(keeps(points.columns()) ? trials * (points.rows() + block_rows) : 0) {
@@ -52,10 +52,10 @@ class DenseCover final : public Potential<T> {
     const std::int64_t of_a_thread = ByteRows<T>::scratch_floats(points.columns());
     std::vector<float> scratch(copy != nullptr ? static_cast<std::size_t>(threads_ * of_a_thread) : 0);
     this->begin([&] {
-      for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>) {
-        if (copy == nullptr) return measure(row, count, &chosen, 1, closest_.data() + row);
+      for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>, T* room) {
+        if (copy == nullptr) return measure(row, count, room, &chosen, 1, closest_.data() + row);
         for (std::int64_t at = row; at < row + count; at += panel_rows) {
-          measure(at, std::min(panel_rows, row + count - at), &chosen, 1, closest_.data() + at);
+          measure(at, std::min(panel_rows, row + count - at), room, &chosen, 1, closest_.data() + at);
           copy->copy_panel(at / panel_rows, scratch.data() + omp_get_thread_num() * of_a_thread);
         }
       });
@@ -79,10 +79,10 @@ class DenseCover final : public Potential<T> {
       addresses[trial] = this->row_of(candidates[static_cast<std::size_t>(trial)]);
     const bool keep = trials * (points_.rows() + block_rows) <= kept_.size();
     std::vector<std::uint64_t> gains =
-        for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t> sums) {
+        for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t> sums, T* room) {
           double own[most_trials * block_rows];
           double* const distances = keep ? kept_.data() + trials * row : own;
-          measure(row, count, addresses, trials, distances);
+          measure(row, count, room, addresses, trials, distances);
           const std::uint64_t before = sums_.block_of(row) + static_cast<std::uint64_t>(count) * Quantizer::raw_zero;
           for (std::int64_t trial = 0; trial < trials; ++trial)
             sums[static_cast<std::size_t>(trial)] +=
@@ -99,11 +99,11 @@ class DenseCover final : public Potential<T> {
       const auto trials = std::ssize(tried_);
       const std::int64_t trial = std::find(tried_.begin(), tried_.end(), chosen) - tried_.begin();
       const T* const address = this->row_of(chosen);
-      for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>) {
+      for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>, T* room) {
         double own[block_rows];
         const double* distances = kept_.data() + trials * row + trial * count;
         if (trial == trials) {
-          measure(row, count, &address, 1, own);
+          measure(row, count, room, &address, 1, own);
           distances = own;
         }
         sums_.block_of(row) = sum_of_lesser(closest_.data() + row, distances, count, quantize_, true) -
@@ -115,11 +115,12 @@ class DenseCover final : public Potential<T> {
 
   std::vector<std::uint64_t> own_weights_of_chosen() const override {
     std::vector<std::uint64_t> sums(chosen_.size());
+    Buffer<T> room(points_.room(1));
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
       if (row % this->rows_per_poll == 0) honour_stop();
       std::size_t owner = 0;
-      while (squared_distance(points_.row(row), this->row_of(chosen_[owner]), points_.columns()) != closest_[row])
-        ++owner;
+      const T* const point = points_.row(row, room.data());
+      while (squared_distance(point, this->row_of(chosen_[owner]), points_.columns()) != closest_[row]) ++owner;
       ++sums[owner];
     }
     return sums;
@@ -132,18 +133,19 @@ class DenseCover final : public Potential<T> {
   static constexpr std::int64_t block_rows = RowSums::block_rows;
   static constexpr bool keeps(std::int64_t columns) { return columns > few_columns; }
 
-  void measure(std::int64_t row, std::int64_t count, const T* const* centroids, std::int64_t clusters,
+  void measure(std::int64_t row, std::int64_t count, T* room, const T* const* centroids, std::int64_t clusters,
                double* out) const {
+    const MatrixView<const T> points = points_.block(row, count, room);
     if (points_.columns() <= few_columns)
-      return few_squared_distances(points_.row(row), points_.row_stride(), count, centroids, clusters,
-                                   points_.columns(), out);
+      return few_squared_distances(points.data(), points.row_stride(), count, centroids, clusters, points_.columns(),
+                                   out);
     const T* rows[block_rows];
-    for (std::int64_t index = 0; index < count; ++index) rows[index] = points_.row(row + index);
+    for (std::int64_t index = 0; index < count; ++index) rows[index] = points.row(index);
     squared_distances<T>(rows, count, centroids, clusters, points_.columns(), out);
   }
 
-  /// Calls use(first row, number of rows, sums of the thread) for each block of rows. Returns the sums over all
-  /// threads.
+  /// Calls use(first row, number of rows, sums of the thread, room of the thread) for each block of rows. Returns the
+  /// sums over all threads.
   template <class Use>
   std::vector<std::uint64_t> for_all_blocks(const Use& use) {
     std::vector<std::uint64_t> all(most_trials);
@@ -151,16 +153,21 @@ class DenseCover final : public Potential<T> {
     const std::int64_t piece =
         std::clamp<std::int64_t>(n / (std::int64_t{8} * threads_) / block_rows, 1, 16) * block_rows;
     cpu::SharedWork work(n, threads_, piece);
+    core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_) if (threads_ > 1)
     {
       std::uint64_t own[most_trials] = {};
-      for (cpu::Range range = work.next(omp_get_thread_num()); range.size() > 0;
-           range = work.next(omp_get_thread_num()))
-        for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += block_rows)
-          use(row, std::min(block_rows, range.end - row), std::span(own));
+      failure.run([&] {
+        Buffer<T> room(points_.room(block_rows));
+        for (cpu::Range range = work.next(omp_get_thread_num()); range.size() > 0;
+             range = work.next(omp_get_thread_num()))
+          for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += block_rows)
+            use(row, std::min(block_rows, range.end - row), std::span(own), room.data());
+      });
 #pragma omp critical(gradus_dense_sums)
       for (std::size_t at = 0; at < all.size(); ++at) all[at] += own[at];
     }
+    failure.rethrow();
     honour_stop();
     return all;
   }

@@ -41,7 +41,7 @@ class FilteredCover final : public Potential<T> {
  public:
   /// `bytes` is the copy of the points; its panels must not be filled yet. `groups` is true if weights_of_chosen() will
   /// be called.
-  FilteredCover(MatrixView<const T> points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
+  FilteredCover(const PointRows<T>& points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
                 std::int64_t first, bool groups, int threads, const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), rows),
         bytes_(std::move(bytes)), owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
@@ -133,8 +133,7 @@ class FilteredCover final : public Potential<T> {
     ByteScratch scratch;
     std::vector<std::int64_t> rows;
     std::vector<std::int32_t> candidates;
-    std::vector<const T*> row_addresses;
-    std::vector<const T*> candidate_addresses;
+    Buffer<T> room;  ///< for widened rows
     std::vector<double> distances;
     std::vector<std::uint64_t> gains;
     std::vector<SmallerDistance> kept;
@@ -148,12 +147,13 @@ class FilteredCover final : public Potential<T> {
     failure.run([&] {
       const MatrixView<const T> centroid(chosen, 1, points_.columns());
       std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(points_.columns())));
+      Buffer<T> room(points_.room(panel_rows));
       for (;;) {
         const cpu::Range range = work.next(omp_get_thread_num());
         if (range.size() == 0) break;
         for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += panel_rows) {
           const std::int64_t count = std::min(panel_rows, range.end - row);
-          squared_distances(points_.slice(row, count), centroid, closest_.data() + row);
+          squared_distances(points_.block(row, count, room.data()), centroid, closest_.data() + row);
           bytes_->copy_panel(row / panel_rows, scratch.data());
           for (std::int64_t index = row; index < row + count; ++index) {
             limit(index);
@@ -223,6 +223,7 @@ class FilteredCover final : public Potential<T> {
       worker.scratch.make(static_cast<std::int64_t>(candidates_.size()));
       worker.rows.clear();
       worker.candidates.clear();
+      if (worker.room.size() == 0) worker.room = Buffer<T>(points_.room(RowSums::block_rows));
       const std::int64_t block = std::clamp(most_distances / static_cast<std::int64_t>(candidates_.size()) / panel_rows,
                                             std::int64_t{1}, RowSums::block_rows / panel_rows);
       while (!failure.happened()) {
@@ -274,19 +275,21 @@ class FilteredCover final : public Potential<T> {
   template <class Use>
   void measure_pairs(Worker& worker, const Use& use) {
     const std::size_t count = worker.rows.size();
-    worker.row_addresses.resize(count);
-    worker.candidate_addresses.resize(count);
-    worker.distances.resize(count);
-    for (std::size_t index = 0; index < count; ++index) {
-      worker.row_addresses[index] = points_.row(worker.rows[index]);
-      worker.candidate_addresses[index] = candidates_[static_cast<std::size_t>(worker.candidates[index])];
-    }
-    for (std::size_t first = 0; first < count && !stop_.stop_requested(); first += 64) {
-      const std::size_t some = std::min<std::size_t>(64, count - first);
-      squared_distances_of_pairs(worker.row_addresses.data() + first, worker.candidate_addresses.data() + first,
-                                 static_cast<std::int64_t>(some), points_.columns(), worker.distances.data() + first);
-      for (std::size_t index = first; index < first + some; ++index)
-        use(worker, worker.rows[index], worker.candidates[index], worker.distances[index]);
+    constexpr std::size_t together = 64;
+    const T* row_addresses[together];
+    const T* candidate_addresses[together];
+    double distances[together];
+    for (std::size_t first = 0; first < count && !stop_.stop_requested(); first += together) {
+      const std::size_t some = std::min(together, count - first);
+      for (std::size_t index = 0; index < some; ++index) {
+        row_addresses[index] =
+            points_.row(worker.rows[first + index], worker.room.data(), static_cast<std::int64_t>(index));
+        candidate_addresses[index] = candidates_[static_cast<std::size_t>(worker.candidates[first + index])];
+      }
+      squared_distances_of_pairs(row_addresses, candidate_addresses, static_cast<std::int64_t>(some), points_.columns(),
+                                 distances);
+      for (std::size_t index = 0; index < some; ++index)
+        use(worker, worker.rows[first + index], worker.candidates[first + index], distances[index]);
     }
     worker.rows.clear();
     worker.candidates.clear();
@@ -302,7 +305,7 @@ class FilteredCover final : public Potential<T> {
     for (std::size_t panel = 0; panel < open.size(); ++panel)
       for (std::uint32_t bits = open[panel]; bits != 0; bits &= bits - 1) {
         rows[count] = (first + static_cast<std::int64_t>(panel)) * panel_rows + std::countr_zero(bits);
-        addresses[count] = points_.row(rows[count]);
+        addresses[count] = points_.row(rows[count], worker.room.data(), count);
         ++count;
       }
     const auto candidates = static_cast<std::int64_t>(candidates_.size());

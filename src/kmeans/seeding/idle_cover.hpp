@@ -13,7 +13,7 @@ template <class T>
 class IdleCover final : public Potential<T> {
  public:
   /// `candidates_of_a_call` is the maximum number of candidates per call, as on the ranks that have rows.
-  IdleCover(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first,
+  IdleCover(const PointRows<T>& points, VectorView<const T> weights, std::int64_t first,
             std::int64_t candidates_of_a_call, const std::stop_token& stop, const core::RankRows& rows)
       : Potential<T>(points, weights, first, 1, stop, candidates_of_a_call, rows) {
     this->begin([] {});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gradus/array.hpp"
+#include "kmeans/points/point_rows.hpp"
 #include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
@@ -55,30 +56,40 @@ class RankTotals {
   std::uint64_t total_ = 0;
 };
 
-/// Copies, in host memory, of chosen or tried rows of all ranks. The key is the global row number.
+/// Copies, in host memory, of chosen or tried rows that cannot be read in place: rows of other ranks, and stored rows
+/// that must be widened. The key is the global row number.
 template <class T>
 class KnownRows {
  public:
-  KnownRows(const core::RankRows& rows, MatrixView<const T> own) : rows_(rows), own_(own) {}
+  KnownRows(const core::RankRows& rows, const PointRows<T>& own) : rows_(rows), own_(own) {}
   KnownRows(const KnownRows&) = delete;
   KnownRows& operator=(const KnownRows&) = delete;
 
-  /// Returns the address of a row. If the row is on another rank, keep() must have received it.
+  bool is_in_place(std::int64_t number) const { return rows_.is_own(number) && !own_.is_stored(); }
+  /// Returns the address of a row. If the row is not in place, keep() or keep_own() must have received it.
   const T* row(std::int64_t number) const {
-    return rows_.is_own(number) ? own_.row(number - rows_.first()) : others_.at(number).data();
+    return is_in_place(number) ? own_.shape().row(number - rows_.first()) : others_.at(number).data();
   }
 
   void keep(std::span<const std::int64_t> numbers, const Matrix<T>& rows) {
     for (std::size_t index = 0; index < numbers.size(); ++index) {
       const T* const row = rows.row(static_cast<std::int64_t>(index));
-      if (!rows_.is_own(numbers[index])) others_.try_emplace(numbers[index], row, row + rows.columns());
+      if (!is_in_place(numbers[index])) others_.try_emplace(numbers[index], row, row + rows.columns());
+    }
+  }
+  /// Keeps rows of this rank.
+  void keep_own(std::span<const std::int64_t> numbers) {
+    for (const std::int64_t number : numbers) {
+      if (is_in_place(number)) continue;
+      const auto [place, is_new] = others_.try_emplace(number, static_cast<std::size_t>(own_.columns()));
+      if (is_new) own_.copy(number - rows_.first(), 1, place->second.data());
     }
   }
   void forget(std::int64_t number) { others_.erase(number); }
 
  private:
   core::RankRows rows_;
-  MatrixView<const T> own_;
+  PointRows<T> own_;
   std::unordered_map<std::int64_t, std::vector<T>> others_;
 };
 

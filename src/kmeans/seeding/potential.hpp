@@ -25,7 +25,7 @@ class Potential : public RankCover<T> {
  public:
   void forget(std::span<const std::int64_t> candidates) final {
     for (const std::int64_t row : candidates)
-      if (!rank_rows().is_own(row) && std::ranges::find(chosen_, row) == chosen_.end()) known_.forget(row);
+      if (!known_.is_in_place(row) && std::ranges::find(chosen_, row) == chosen_.end()) known_.forget(row);
   }
 
  protected:
@@ -37,7 +37,7 @@ class Potential : public RankCover<T> {
   /// `points` and `weights` are this rank's part of all `rows`. The constructor of the derived class must call begin().
   /// The constructor, and every function that processes all rows, throw InterruptedError after a stop request.
   /// `candidates_of_a_call` is the maximum number of candidates per call of own_gains() or own_add().
-  Potential(MatrixView<const T> points, VectorView<const T> weights, std::int64_t first, int threads,
+  Potential(const PointRows<T>& points, VectorView<const T> weights, std::int64_t first, int threads,
             const std::stop_token& stop, std::int64_t candidates_of_a_call, const core::RankRows& rows)
       : RankCover<T>(rows, points.columns(), first, candidates_of_a_call, stop), points_(points), weights_(weights),
         closest_(points.rows()), sums_(points.rows()), known_(rows, points) {
@@ -81,12 +81,12 @@ class Potential : public RankCover<T> {
   Matrix<T> own_copies(std::span<const std::int64_t> rows) const final {
     Matrix<T> copies(std::ssize(rows), points_.columns());
     for (std::int64_t index = 0; index < copies.rows(); ++index)
-      std::copy_n(points_.row(rows[static_cast<std::size_t>(index)] - rank_rows().first()), points_.columns(),
-                  copies.row(index));
+      points_.copy(rows[static_cast<std::size_t>(index)] - rank_rows().first(), 1, copies.row(index));
     return copies;
   }
 
   void keep(std::span<const std::int64_t> rows, Matrix<T> copies) final { known_.keep(rows, copies); }
+  void keep_own(std::span<const std::int64_t> rows) final { known_.keep_own(rows); }
 
   std::vector<std::int64_t> own_sample(std::uint64_t wanted, const core::Philox& random, int round) final {
     const std::int64_t first_row = rank_rows().first();
@@ -145,7 +145,7 @@ class Potential : public RankCover<T> {
   }
 
  protected:
-  MatrixView<const T> points_;
+  PointRows<T> points_;
   VectorView<const T> weights_;
   int threads_ = 1;
   double largest_weight_ = 0;

@@ -46,7 +46,11 @@ class RankCover : public SeedingCover {
       }
       return own.empty() ? std::vector<std::int64_t>() : own_rows_at(own, copies);
     };
-    if (ranks().is_alone()) return find(nullptr);
+    if (ranks().is_alone()) {
+      std::vector<std::int64_t> rows = find(nullptr);
+      keep_own(rows);
+      return rows;
+    }
     // The ranks add up the numbers and coordinates of the rows. If a rank does not have a row, it adds zeros.
     const std::size_t count = targets.size();
     const std::vector<std::uint64_t> words = ranks().sum(count * (1 + row_words()), [&](std::span<std::uint64_t> to) {
@@ -131,7 +135,8 @@ class RankCover : public SeedingCover {
   }
 
   void bring(std::span<const std::int64_t> rows) final {
-    if (ranks().is_alone() || rows.empty()) return;
+    if (ranks().is_alone()) return keep_own(rows);
+    if (rows.empty()) return;
     if (keeps_on_gpu(std::ssize(rows))) return keep_on_gpu(rows);
     keep(rows, rows_in(ranks().sum(rows.size() * row_words(),
                                    [&](std::span<std::uint64_t> to) {
@@ -197,6 +202,8 @@ class RankCover : public SeedingCover {
   /// Stores copies of rows of all ranks. own_gains() and own_add() compare with these copies. A job without ranks does
   /// not call keep().
   virtual void keep(std::span<const std::int64_t> rows, Matrix<T> copies) = 0;
+  /// Stores copies of rows of this rank if they cannot be read in place. Replaces keep() in a job without ranks.
+  virtual void keep_own(std::span<const std::int64_t> /*rows*/) {}
   /// Returns true if keep_on_gpu() replaces keep() for this number of rows. All ranks return the same.
   virtual bool keeps_on_gpu(std::int64_t /*count*/) const { return false; }
   /// Copies rows of all ranks to this rank's GPU, without a copy in host memory. Collective: if it fails on one rank,

@@ -34,7 +34,7 @@ Execution beside_copy(std::int64_t rows, std::int64_t columns, std::size_t eleme
     return left;
   }
   if (bytes > left.memory_limit)
-    throw OutOfMemoryError("a standardized copy of the points needs " + core::size_text(bytes) +
+    throw OutOfMemoryError("a copy of the points needs " + core::size_text(bytes) +
                            " of memory, but the memory limit allows only " + core::size_text(left.memory_limit));
   left.memory_limit = std::max<std::uint64_t>(1, left.memory_limit - bytes);  // 0 would be no limit
   return left;

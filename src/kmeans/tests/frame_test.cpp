@@ -801,7 +801,7 @@ TEST(ExactSums, takes_over_sums_without_gaps) {
     problem.initial_centroids = view(first);
     problem.statistics = examine<double>(problem.points, {}, problem.initial_centroids, 1);
     ExactSums<double> sums(problem);
-    for (std::int64_t point = 0; point < 50; ++point) sums.add(point, point % 5);
+    for (std::int64_t point = 0; point < 50; ++point) sums.add(point, points.row(point), point % 5);
     std::vector<std::int64_t> words;
     for (std::int64_t cluster = 0; cluster < 5; ++cluster)
       for (const std::int64_t half : {std::int64_t{0}, limb_columns(d)})

@@ -18,6 +18,7 @@ from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy, w
 IS_MAPPED = "it is mapped, not copied"
 N, D, K = 4000, 64, 3
 LIMIT = 900_000  # less than the points of 4 bytes, and enough for a fit with few clusters
+STORED_LIMIT = 1_200_000  # enough for a fit to points that are widened where they are read
 
 
 class MappedCase(Case):
@@ -31,7 +32,7 @@ class MappedCase(Case):
         values = values or self.values
         if fortran:
             values = [values[row * D + column] for column in range(D) for row in range(N)]
-        code = {"<f4": "<%df", "<f8": "<%dd", ">f4": ">%df", "<f2": "<%de", "|u1": "%dB"}[dtype]
+        code = {"<f4": "<%df", "<f8": "<%dd", ">f4": ">%df", "<f2": "<%de", "|u1": "%dB", "<u2": "<%dH"}[dtype]
         header = "{'descr': '%s', 'fortran_order': %s, 'shape': (%d, %d), }" % (dtype, fortran, N, D)
         return write_npy(self.path(name), dtype, (N, D), raw=struct.pack(code % len(values), *values), header=header)
 
@@ -42,6 +43,20 @@ class MappedCase(Case):
 
     def vectors(self, ending):
         return write_vectors(self.path("points" + ending), (N, D), self.values)
+
+    def stored(self):
+        """Returns files of points of 8 or 16 bits by the name of their type and their ending."""
+        return {"f16.npy": self.npy("f2.npy", "<f2"), "u8.npy": self.npy("u1.npy", "|u1"), "u8.u8bin": self.vectors(".u8bin"),
+                "i8.i8bin": self.vectors(".i8bin"), "u8.bvecs": self.vectors(".bvecs"), "bf16.safetensors": self.bf16()}
+
+    def bf16(self):
+        halves = struct.pack("<%df" % (N * D), *self.values)
+        halves = b"".join(halves[at + 2 : at + 4] for at in range(0, len(halves), 4))
+        header = json.dumps({"x": {"dtype": "BF16", "shape": [N, D], "data_offsets": [0, len(halves)]}}).encode()
+        header += b" " * (-len(header) % 8)
+        with open(self.path("b.safetensors"), "wb") as file:
+            file.write(struct.pack("<Q", len(header)) + header + halves)
+        return self.path("b.safetensors:x")
 
     def csv(self, name="points.csv"):
         rows = (",".join(map(str, self.values[row * D : row * D + D])) for row in range(N))
@@ -78,13 +93,15 @@ class Table(MappedCase):
             "`.npy` of `f4` or `f8`, in C order and native byte order": [[f4()], [self.npy("f8.npy", "<f8")]],
             "`.fvecs`, `.fbin`, `F32` or `F64` in `.safetensors`": [[self.vectors(".fvecs")], [self.vectors(".fbin")],
                                                                     [self.vectors(".safetensors")]],
+            "`u1`, `i1` or `f2` in `.npy`; `.bvecs`, `.u8bin`, `.i8bin`; `U8`, `I8`, `F16` or `BF16` in `.safetensors`: "
+            "on the CPU, with one `-k` and without `--report`": [[points] for points in self.stored().values()],
             "`--weights`, `--init`, `--restarts` and every other option of the fit": [
                 [f4(), "--weights", self.weights("<f4")], [f4(), "--weights", self.weights("<f8")],
                 [f4(), "--init", self.part(0, K, "first.npy")], [f4(), "--restarts", 2]],
             "`.npy` in Fortran order or the other byte order": [[self.npy("fortran.npy", "<f4", True)],
                                                                [self.npy("swapped.npy", ">f4")]],
-            "other types, which are widened": [[self.npy("f2.npy", "<f2")], [self.npy("u1.npy", "|u1")], [self.vectors(".u8bin")],
-                                              [self.vectors(".i8bin")], [self.vectors(".bvecs")], [self.vectors(".ivecs")]],
+            "other types, which are widened": [[self.npy("u2.npy", "<u2")], [self.vectors(".ivecs")],
+                                              [self.npy("u1.npy", "|u1"), "--report", self.path("page.html")]],
             "an array in `.npz`, whose bytes are compressed or not aligned": [[self.npz("packed.npz", zipfile.ZIP_DEFLATED)],
                                                                               [self.npz("stored.npz", zipfile.ZIP_STORED)]],
             "text, pictures, standard input": [[self.csv()], ["-"]],
@@ -105,9 +122,12 @@ class Table(MappedCase):
             for job in jobs[name]:
                 stdin = content(self.csv(), "r") if job == ["-"] else None
                 init = [] if "--init" in job else ["--init", "random"]
-                result = gradus("kmeans", *job, "-k", K, *init, "--memory-limit", LIMIT, "--device", "cpu", "--threads", 2, "--json",
+                limit = STORED_LIMIT if name.startswith("`u1`") else LIMIT
+                result = gradus("kmeans", *job, "-k", K, *init, "--memory-limit", limit, "--device", "cpu", "--threads", 2, "--json",
                                 stdin=stdin)
-                self.assertEqual(memory == "mapped", IS_MAPPED in result.stderr and result.returncode == 0, (name, job, result.stderr))
+                summary = json.loads(result.stdout) if result.returncode == 0 else {}
+                mapped = IS_MAPPED in result.stderr or summary.get("stored_dtype") != summary.get("dtype")
+                self.assertEqual(memory == "mapped", mapped, (name, job, result.stderr))
 
 
 class Bytes(MappedCase):
@@ -129,6 +149,31 @@ class Bytes(MappedCase):
                 found = self.fit(points, *options, limit=limit)
                 self.assertEqual(found[:2], expected[dtype], (points, options))
                 self.assertEqual(IS_MAPPED in found[2], metric == "euclidean", found[2])
+
+    def test_stored(self):
+        """Points of 8 and 16 bits give the bytes of f4, under a limit below the size of their copy."""
+        copied = self.npy("copied.npy", "<f4", True)
+        for options in ([], ["--init", "k-means-parallel"], ["--init", "first", "--weights", self.weights("<f4")],
+                        ["--metric", "cosine"], ["--standardize"]):
+            expected = self.fit(copied, *options)[:2]
+            hashes = self.summary()["input_hashes"]
+            for name, points in self.stored().items():
+                copies = {"--metric": 1, "--standardize": 2}.get((options + [""])[0], 0)
+                self.assertEqual(self.fit(points, *options, limit=STORED_LIMIT + 4 * N * D * copies)[:2], expected, (points, options))
+                summary = self.summary()
+                self.assertEqual((summary["dtype"], summary["stored_dtype"]), ("f32", name.split(".")[0]))
+                self.assertEqual(summary["input_hashes"], hashes)
+            self.fit(points, *options, "--variant", "sequential")
+
+    def test_stored_values_that_are_not_finite(self):
+        for code, says in ((0x7c00, "is infinite"), (0xfe00, "is NaN")):
+            points = self.npy("f2.npy", "<f2")
+            with open(points, "r+b") as file:
+                file.seek(-2 * 70, os.SEEK_END)  # row N - 2, column 58
+                file.write(struct.pack("<H", code))
+            said = self.fit(points, status=3)
+            for words in (points, "row %d, column %d" % (N - 2, 58), says):
+                self.assertIn(words, said)
 
     def test_standardized(self):
         points, copied = self.npy("f4.npy", "<f4"), self.npy("copied.npy", "<f4", True)
@@ -163,7 +208,7 @@ class Limits(MappedCase):
             self.assertEqual((self.summary()["variant"], self.summary()["memory_bytes"]), (smallest, least))
 
     def test_a_copy_that_does_not_fit(self):
-        for points in (self.npy("u1.npy", "|u1"), self.npy("swapped.npy", ">f4")):
+        for points in (self.npy("u2.npy", "<u2"), self.npy("swapped.npy", ">f4")):
             said = self.fit(points, limit=LIMIT, status=1)
             self.assertIn("needs", said)
             self.assertIn("is read in place", said)

@@ -1,0 +1,326 @@
+// Tests that a fit to points of 8 or 16 bits has the same bits as a fit to the same points in float.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/half.hpp"
+#include "cpu/row_hash.hpp"
+#include "cpu/widen.hpp"
+#include "kmeans/problem.hpp"
+#include "kmeans/tests/ranks_job.hpp"
+#include "tests/helpers.hpp"
+#include "tests/lies.hpp"
+
+namespace gradus {
+namespace {
+
+using kmeans_detail::Variant;
+using kmeans_detail::variants;
+using tests::all_inits;
+using tests::contains;
+using tests::difference;
+using tests::error_of;
+using tests::expect_usage;
+using tests::make_weights;
+using tests::Size;
+
+constexpr StoredType all_types[] = {StoredType::u8, StoredType::i8, StoredType::f16, StoredType::bf16};
+
+/// Points in a StoredType, with gaps between the rows, and the same points in float.
+struct StoredPoints {
+  StoredPoints(StoredType type, std::int64_t n, std::int64_t d, std::int64_t gap = 3)
+      : type(type), stride(d + gap), bits(static_cast<std::size_t>(n * stride)), bytes(bits.size()), wide(n, d) {
+    const core::Philox random(21, static_cast<std::uint64_t>(d));
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        const auto index = static_cast<std::uint64_t>(row * d + dim);
+        // Groups of rows around different centres; every eleventh row is a copy of another one.
+        const std::int64_t group = (row % 11 == 0 ? row / 22 : row) % 9;
+        const std::uint64_t noise = row % 11 == 0 ? static_cast<std::uint64_t>(dim % 7) : random.bits(index) % 40;
+        set(row, dim, static_cast<std::int64_t>((group * 29 + dim * 17) % 200 + static_cast<std::int64_t>(noise)));
+      }
+  }
+  /// Sets an element to a value that depends on `value`, an integer from 0 to 239.
+  void set(std::int64_t row, std::int64_t dim, std::int64_t value) {
+    const auto place = static_cast<std::size_t>(row * stride + dim);
+    const float real = static_cast<float>(value) / 16 - 5;
+    bytes[place] = static_cast<std::uint8_t>(value);
+    bits[place] = type == StoredType::bf16 ? static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(real) >> 16)
+                                           // Multiples of 1/1024: normal and subnormal numbers
+                                           : static_cast<std::uint16_t>((value * 131) % 0x7c00 | (value % 2 << 15));
+    switch (type) {
+      case StoredType::u8: wide(row, dim) = static_cast<float>(bytes[place]); break;
+      case StoredType::i8: wide(row, dim) = static_cast<float>(static_cast<std::int8_t>(bytes[place])); break;
+      case StoredType::f16: wide(row, dim) = core::widen_f16(bits[place]); break;
+      case StoredType::bf16: wide(row, dim) = core::widen_bf16(bits[place]); break;
+    }
+  }
+  StoredMatrixView view() const {
+    return {bytes_of(type) == 1 ? static_cast<const void*>(bytes.data()) : bits.data(), type, wide.rows(),
+            wide.columns(), stride};
+  }
+
+  StoredType type;
+  std::int64_t stride;
+  std::vector<std::uint16_t> bits;
+  std::vector<std::uint8_t> bytes;
+  Matrix<float> wide;
+};
+
+std::string about(const StoredPoints& points, const KMeansOptions& options, const Execution& execution) {
+  return std::string(to_string(points.type)) + " " + std::to_string(points.wide.rows()) + " x " +
+         std::to_string(points.wide.columns()) + " k " + std::to_string(options.clusters) + " " +
+         std::string(to_string(options.init)) + " " + std::string(to_string(options.metric)) + " " + execution.variant;
+}
+
+/// Compares the fits. Returns the number of labels that changed in all iterations.
+std::int64_t compare(const StoredPoints& points, const KMeansOptions& options, const KMeansMemory<float>& memory,
+                     const Execution& execution) {
+  const KMeansResult<float> wide = kmeans(points.wide, options, memory, execution);
+  const KMeansResult<float> stored = kmeans(points.view(), options, memory, execution);
+  EXPECT_EQ(difference(wide, stored, 0, points.wide.rows()), "") << about(points, options, execution);
+  EXPECT_EQ(wide.report.variant, stored.report.variant);
+  std::int64_t changed = 0;
+  for (const KMeansIteration& iteration : wide.history) changed += iteration.changed;
+  return changed;
+}
+
+TEST(StoredPoints, EveryValueIsWidenedExactly) {
+  std::vector<std::uint16_t> all(65536);
+  for (std::size_t bits = 0; bits < all.size(); ++bits) all[bits] = static_cast<std::uint16_t>(bits);
+  std::vector<float> found(all.size());
+  const auto expect = [&](StoredType type, const auto* from, std::int64_t count, const auto& value) {
+    for (const std::int64_t first : {0, 1, 5}) {
+      cpu::widen(type, from + first, count - first, found.data());
+      for (std::int64_t index = first; index < count; ++index) {
+        const float expected = value(from[index]);
+        const float one = found[static_cast<std::size_t>(index - first)];
+        ASSERT_TRUE(std::isnan(expected) ? std::isnan(one) : tests::same_bits(&expected, &one, 1))
+            << to_string(type) << " " << index << " " << one << " " << expected;
+      }
+    }
+  };
+  // Computes the value of a half by its definition.
+  const auto half = [](std::uint16_t bits) {
+    const int exponent = bits >> 10 & 31;
+    const float sign = bits >> 15 ? -1.0F : 1.0F;
+    const auto mantissa = static_cast<float>(bits & 1023);
+    if (exponent == 31) return mantissa > 0 ? std::nanf("") : sign * INFINITY;
+    return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
+  };
+  expect(StoredType::f16, all.data(), 65536, half);
+  expect(StoredType::bf16, all.data(), 65536,
+         [](std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); });
+  std::vector<std::uint8_t> bytes(256);
+  for (int byte = 0; byte < 256; ++byte) bytes[static_cast<std::size_t>(byte)] = static_cast<std::uint8_t>(byte);
+  expect(StoredType::u8, bytes.data(), 256, [](std::uint8_t byte) { return static_cast<float>(byte); });
+  expect(StoredType::i8, reinterpret_cast<const std::int8_t*>(bytes.data()), 256,
+         [](std::int8_t byte) { return static_cast<float>(byte); });
+}
+
+TEST(StoredPoints, HaveTheBitsOfFloatInEveryVariant) {
+  // Sizes for grids, few columns, byte copies with and without second bytes, bounds, and blocks that are not full.
+  const Size sizes[] = {{2100, 1, 40}, {2300, 2, 7},  {1500, 3, 70},  {1300, 9, 20},
+                        {1100, 17, 5}, {900, 66, 12}, {1400, 40, 33}, {1100, 21, 80}};
+  int job = 0;
+  std::int64_t changed = 0;
+  for (const Size size : sizes)
+    for (const StoredType type : all_types) {
+      const StoredPoints points(type, size.n, size.d);
+      for (const Variant& variant : variants()) {
+        const auto init = all_inits[job % 4];  // all except `given`
+        Execution execution;
+        execution.variant = variant.name;
+        execution.threads = variant.contract.kind == core::Contract::same_bits ? 1 + job % 3 : 1;
+        const kmeans_detail::Shape shape{size.n, size.d, size.k};
+        if (variant.backend == core::Backend::cuda || !variant.supports(shape, execution::this_machine())) continue;
+        const std::vector<float> weights = make_weights<float>(size.n);
+        KMeansOptions options;
+        options.clusters = size.k;
+        options.init = init;
+        options.max_iterations = 7;
+        options.metric = job % 5 == 4 && size.d > 3 ? KMeansMetric::cosine : KMeansMetric::euclidean;
+        accept_coinciding_points(options);
+        KMeansMemory<float> memory;
+        if (job % 3 == 2) memory.weights = weights;
+        changed += compare(points, options, memory, execution);
+        ++job;
+      }
+    }
+  EXPECT_GT(job, 250);
+  EXPECT_GT(changed, std::int64_t{1000} * job);
+}
+
+TEST(StoredPoints, HaveTheBitsOfFloatForEveryInitWeightAndMetric) {
+  const Size sizes[] = {{700, 2, 9}, {700, 12, 40}, {700, 24, 15}};
+  for (const Size size : sizes)
+    for (const StoredType type : all_types)
+      for (const KMeansInit init : all_inits)
+        for (const bool weighted : {false, true})
+          for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine}) {
+            if (metric == KMeansMetric::cosine && size.d == 2) continue;  // some rows are zero
+            const StoredPoints points(type, size.n, size.d, 0);
+            const std::vector<float> weights = make_weights<float>(size.n);
+            Matrix<float> given(size.k, size.d);  // some are far from all points, so that clusters become empty
+            for (std::int64_t index = 0; index < size.k * size.d; ++index)
+              given.data()[index] = static_cast<float>(1 + index * index % 1000);
+            KMeansOptions options;
+            options.clusters = size.k;
+            options.init = init;
+            options.metric = metric;
+            options.max_iterations = 6;
+            accept_coinciding_points(options);
+            KMeansMemory<float> memory;
+            if (weighted) memory.weights = weights;
+            if (init == KMeansInit::given) memory.initial_centroids = given.view();
+            Execution execution;
+            execution.threads = 2;
+            execution.device = Device::cpu;
+            compare(points, options, memory, execution);
+            const KMeansInitialCentroids<float> wide =
+                kmeans_initial_centroids(points.wide, options, memory, execution);
+            const KMeansInitialCentroids<float> stored =
+                kmeans_initial_centroids(points.view(), options, memory, execution);
+            EXPECT_TRUE(tests::same_bits(wide.centroids, stored.centroids)) << about(points, options, execution);
+            EXPECT_EQ(wide.rows, stored.rows) << about(points, options, execution);
+          }
+}
+
+TEST(StoredPoints, HaveTheBitsOfFloatWithEveryOption) {
+  for (const tests::Change& change : tests::changes_of_options) {
+    const StoredPoints points(StoredType::u8, 1500, 11);
+    KMeansOptions options;
+    options.clusters = 14;
+    accept_coinciding_points(options);
+    change.make(options);
+    SCOPED_TRACE(change.name);
+    Execution execution;
+    execution.device = Device::cpu;
+    compare(points, options, {}, execution);
+    // With little memory, the fit makes no copies and uses variants that need less memory.
+    const KMeansShape shape{1500, 11, 1};
+    execution.memory_limit = 1;
+    std::uint64_t least = 0;
+    try {
+      kmeans(points.view(), options, execution);
+    } catch (const OutOfMemoryError&) {
+      least = kmeans_memory(shape, options, execution).host;
+    }
+    EXPECT_GT(least, 0);
+    execution.memory_limit = least;
+    const KMeansResult<float> wide = kmeans(points.wide, options, Execution{.device = Device::cpu});
+    EXPECT_EQ(difference(wide, kmeans(points.view(), options, execution), 0, 1500), "");
+  }
+}
+
+TEST(StoredPoints, HaveTheBitsOfFloatOnRanks) {
+  for (const Size size : {Size{700, 2, 6}, Size{611, 20, 9}})
+    for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random})
+      for (const char* const how : {"even", "last", "holes"}) {
+        const StoredPoints points(StoredType::i8, size.n, size.d);
+        const std::vector<float> weights = make_weights<float>(size.n);
+        KMeansOptions options;
+        options.clusters = size.k;
+        options.init = init;
+        options.standardize = size.d == 20 && init == KMeansInit::random;
+        accept_coinciding_points(options);
+        const KMeansResult<float> one =
+            kmeans(points.wide, options, {.weights = weights}, Execution{.device = Device::cpu, .threads = 1});
+        EXPECT_EQ(tests::differs(one, 3, how,
+                                 [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
+                                   Execution execution{.device = Device::cpu, .threads = 1};
+                                   execution.communicator = &communicator;
+                                   const KMeansMemory<float> memory{.weights = {weights.data() + from, rows}};
+                                   if (communicator.rank() == 1 && !options.standardize)  // has its points in float
+                                     return kmeans(points.wide.view().slice(from, rows), options, memory, execution);
+                                   return kmeans(points.view().slice(from, rows), options, memory, execution);
+                                 }),
+                  "")
+            << how;
+      }
+}
+
+TEST(StoredPoints, ContinueACheckpointOfFloat) {
+  const StoredPoints points(StoredType::f16, 1500, 20);
+  const std::string file = testing::TempDir() + "stored_points.npz";
+  std::filesystem::remove(file);
+  KMeansOptions options;
+  options.clusters = 12;
+  options.init = KMeansInit::first;
+  options.tolerance = 0;
+  const KMeansResult<float> whole = kmeans(points.wide, options);
+  options.checkpoint = {.file = file, .iterations = 1};
+  std::stop_source stop;
+  Execution stopped{.device = Device::cpu};
+  stopped.stop = stop.get_token();
+  stopped.progress = [&](const Progress& progress) {
+    if (progress.phase == "iteration" && progress.done == 2) stop.request_stop();
+  };
+  EXPECT_THROW(kmeans(points.wide, options, stopped), InterruptedError);
+  options.checkpoint.resume = true;
+  const KMeansResult<float> resumed = kmeans(points.view(), options);
+  EXPECT_TRUE(resumed.resumed);
+  EXPECT_TRUE(tests::same_bits(whole.centroids, resumed.centroids));
+  EXPECT_EQ(cpu::hash_of_rows(std::as_const(points.wide).view(), 7, 2, {}), cpu::hash_of_rows(points.view(), 7, 2, {}));
+  std::filesystem::remove(file);
+}
+
+TEST(StoredPoints, RefuseNumbersThatAreNotFinite) {
+  for (const std::int64_t row : {0, 99, 1499})
+    for (const auto& [type, bits, value] : {std::tuple{StoredType::f16, 0x7c01, "NaN"},
+                                            {StoredType::f16, 0xfc00, "infinite"},
+                                            {StoredType::bf16, 0x7fc0, "NaN"},
+                                            {StoredType::bf16, 0x7f80, "infinite"}})
+      for (const bool standardize : {false, true}) {
+        StoredPoints points(type, 1500, 20);
+        points.bits[static_cast<std::size_t>(row * points.stride + 13)] = static_cast<std::uint16_t>(bits);
+        KMeansOptions options;
+        options.standardize = standardize;
+        const std::string message = error_of<InputError>([&] { kmeans(points.view(), options); });
+        EXPECT_TRUE(contains(message, "row " + std::to_string(row) + ", column 13")) << message;
+        EXPECT_TRUE(contains(message, value)) << message;
+      }
+}
+
+TEST(StoredPoints, RefuseMalformedViews) {
+  const StoredPoints points(StoredType::f16, 60, 4);
+  const auto* const data = reinterpret_cast<const std::byte*>(points.bits.data());
+  expect_usage([&] { kmeans(StoredMatrixView(nullptr, StoredType::u8, 60, 4), {}); }, "points: ");
+  expect_usage([&] { kmeans(StoredMatrixView(data + 1, StoredType::f16, 60, 4), {}); }, "points: ");
+  expect_usage([&] { kmeans(StoredMatrixView(data, StoredType::f16, 60, 4, 3), {}); }, "points: ");
+  expect_usage([&] { kmeans(StoredMatrixView(data, StoredType::u8, -1, 4), {}); }, "points: ");
+  std::vector<std::int32_t> labels(60);
+  expect_usage([&] { kmeans(StoredMatrixView(labels.data(), StoredType::u8, 60, 2), {}, {.labels = labels}); },
+               "overlaps");
+  const StoredMatrixView on_gpu(data, StoredType::f16, 60, 4, 4, MemoryPlace::on_gpu(0));
+  EXPECT_TRUE(contains(error_of<UnsupportedError>([&] { kmeans(on_gpu, {}); }), "convert them to float"));
+  const std::vector<std::array<std::uint8_t, 3>> rows(20, {1, 2, 3});
+  KMeansOptions options;
+  options.clusters = 21;
+  EXPECT_TRUE(contains(error_of<InputError>([&] { kmeans(rows, options); }), "21 clusters"));
+}
+
+TEST(StoredPoints, NeedNoCopyInFloat) {
+  constexpr std::int64_t n = 1000000;
+  constexpr std::int64_t d = 128;
+  KMeansOptions options;
+  options.clusters = 256;
+  const std::uint64_t copy = n * d * sizeof(float);
+  Execution execution{.device = Device::cpu, .threads = 2};
+  const std::uint64_t wide = kmeans_memory({n, d, 4}, options, execution).host;
+  const std::uint64_t stored = kmeans_memory({n, d, 1}, options, execution).host;
+  EXPECT_LT(stored, wide + (std::uint64_t{16} << 20));
+  execution.variant = "sequential";
+  EXPECT_GE(kmeans_memory({n, d, 2}, options, execution).host,
+            kmeans_memory({n, d, 4}, options, execution).host + copy);
+  EXPECT_THROW(kmeans_memory({n, d, 3}, options, execution), UsageError);
+}
+
+}  // namespace
+}  // namespace gradus
