@@ -39,6 +39,7 @@
 #include "kmeans/graph_file.hpp"
 #include "kmeans/options.hpp"
 #include "kmeans/problem.hpp"
+#include "kmeans/projection.hpp"
 
 namespace gradus::cli {
 
@@ -431,6 +432,22 @@ void require_recorded_inputs(const Arguments& arguments, const std::map<std::str
   });
 }
 
+/// Returns the options of the projection on the page of --report.
+KMeansProjectionOptions projection_on_page(const Arguments& arguments) { return {.seed = arguments.options.seed}; }
+
+/// Returns the host memory, in bytes, that the job needs in addition to its points: the larger one of the memory of the
+/// fits and the memory of the page.
+std::uint64_t memory_of_job(const Arguments& arguments, const KMeansShape& shape, const Session& session) {
+  const KMeansOptions& options = arguments.options;
+  const Execution execution = without_ranks(session.execution);
+  const MemoryEstimate fits = arguments.chooses() ? kmeans_choose_memory(shape, options, arguments.choice, execution)
+                                                  : kmeans_memory(shape, options, execution);
+  if (arguments.page.empty()) return fits.host;
+  std::uint64_t page = kmeans_detail::projection_bytes(shape.points, shape.dimensions, projection_on_page(arguments));
+  if (options.standardize) page += static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
+  return std::max(fits.host, page);
+}
+
 template <class T>
 void write_result_page(core::AtomicFile& page, const Json& summary, const Arguments& arguments,
                        const files::Points& points, const KMeansResult<T>& result, const Session& session) {
@@ -443,7 +460,7 @@ void write_result_page(core::AtomicFile& page, const Json& summary, const Argume
     if (options.standardize)
       standardized = kmeans_standardize(points.view<T>(), result.standardization, alone(session.execution));
     const KMeansProjection projection = kmeans_projection(options.standardize ? standardized.view() : points.view<T>(),
-                                                          {.seed = options.seed}, alone(session.execution));
+                                                          projection_on_page(arguments), alone(session.execution));
     answer.chart(projection_chart(projection, result.labels.view(), options.clusters));
   };
   write_page(page, summary, add_answer, session);
@@ -471,19 +488,21 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     return files.naming([&]() -> decltype(auto) { return naming_files(roles, function); });
   };
   memory.initial_centroids = initial.view;
-  const auto needed = [&] {
-    return kmeans_memory({.points = std::max(points.rows(), options.clusters),
+  const KMeansShape shape{.points = std::max(points.rows(), options.clusters),
                           .dimensions = points.columns(),
                           .element_bytes = static_cast<int>(sizeof(T)),
-                          .weighted = !memory.weights.empty()},
-                         options, without_ranks(session.execution))
-        .host;
-  };
+                          .weighted = !memory.weights.empty()};
+  const auto needed = [&] { return kmeans_memory(shape, options, without_ranks(session.execution)).host; };
   const MappedFit mapped(files, session, needed);
   const auto hash_start = core::Clock::now();
   const std::map<std::string, std::string> hashes = input_hashes(arguments, points.view<T>(), memory, files, session);
   if (!hashes.empty()) mapped.note_pass(core::seconds_since(hash_start));
   require_recorded_inputs(arguments, hashes, session);
+
+  // The library checks the memory of the fits, but not the memory of the page, which is made after them.
+  if (!arguments.page.empty())
+    execution::check_memory(memory_of_job(arguments, shape, session), session.execution,
+                            "without --report it may need less");
 
   ResultFiles outputs;
   session.ranks().agree([&] {
@@ -684,7 +703,16 @@ int run_kmeans(Arguments& arguments, Session& session) {
   std::optional<execution::GpuStart> gpu_start(std::in_place, session.execution);
   if (arguments.chooses()) refuse_options_of_one_fit(arguments, session);
   session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments, session), read); });
-  const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), arguments.reading, session);
+  const auto memory_needed = [&](const files::PointsShape& shape) {
+    return memory_of_job(arguments,
+                         {.points = std::max(shape.rows, arguments.options.clusters),
+                          .dimensions = shape.columns,
+                          .element_bytes = shape.type == files::ElementType::f32 ? 4 : 8,
+                          .weighted = arguments.is_weighted()},
+                         session);
+  };
+  const PointFiles files =
+      read_point_files(arguments.inputs, arguments.per_rank(), arguments.reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)
       require_no_input_overwritten(output_files(arguments, session), {file.path});

@@ -134,6 +134,7 @@ CLI::Option& Options::row(const core::Option& row, void* options, decltype(bench
   bench::Axis own = bench::axis_of(row, options);
   own.parse = std::move(parse);
   CLI::Option& option = axis(own);
+  values_[&option].reset = [&row, options, initial = row.get(options)] { row.set(options, initial); };
   if (!row.recorded || row.from_input) return option;
   return always_recorded(option, [&row, options] { return core::value_text(row, row.get(options)); });
 }

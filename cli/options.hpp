@@ -39,6 +39,7 @@ struct OptionValue {
   /// Returns the option's current value, spelled as on the command line, even if the value is the default. Returns ""
   /// for a flag that is not set. If `current` is null or returns "", a record contains the values that the user gave.
   std::function<std::string()> current = {};
+  std::function<void()> reset = {};  ///< restores the option's default; may be null
 };
 using OptionValues = std::map<const CLI::Option*, OptionValue>;
 

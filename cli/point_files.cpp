@@ -253,22 +253,39 @@ void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, co
   }
 }
 
-constexpr std::string_view mapped_instead = "one file in place of several, .npy in the points' type, is read in place";
+/// Returns the advice for points that need no copy: see files::PointsShape::is_mapped.
+std::string mapped_instead(std::size_t files) {
+  return std::string(files > 1 ? "one .npy file in place of several" : "a .npy file") +
+         " in the points' type is read in place";
+}
 
-/// Throws OutOfMemoryError if the rows of the file must be converted and memory does not suffice for the result. Does
-/// nothing if the size of the result is not known before the file is read.
-void require_room_for_copy(const std::string& path, const files::ReadOptions& reading, const Session& session) {
+/// Throws OutOfMemoryError if memory does not suffice for a copy of points of this shape.
+void check_copy(const files::PointsShape& shape, std::size_t files, const MemoryOfJob& memory_of_job,
+                const Session& session) {
+  const std::uint64_t element_bytes = shape.type == files::ElementType::f32 ? sizeof(float) : sizeof(double);
+  const std::uint64_t row_bytes = static_cast<std::uint64_t>(shape.columns) * element_bytes;
+  std::uint64_t needed = core::checked_multiply(static_cast<std::uint64_t>(shape.rows), row_bytes, "points");
+  if (execution::has_memory(needed, session.execution)) return;
+  try {
+    needed = std::max(needed, memory_of_job(shape));
+  } catch (const Error&) {
+    // The job cannot run with these points. It reports this error if memory suffices for the copy.
+  }
+  execution::check_memory(needed, session.execution, mapped_instead(files));
+}
+
+/// Calls check_copy() if the rows of the file must be converted. Does nothing if the size of the result is not known
+/// before the file is read.
+void require_room_for_copy(const std::string& path, const files::ReadOptions& reading, const MemoryOfJob& memory_of_job,
+                           const Session& session) {
   const std::optional<files::PointsShape> shape = files::shape_in_rows(path, reading);
-  if (!shape || shape->is_mapped) return;
-  const std::uint64_t element_bytes = shape->type == files::ElementType::f32 ? sizeof(float) : sizeof(double);
-  const std::uint64_t row_bytes = static_cast<std::uint64_t>(shape->columns) * element_bytes;
-  execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(shape->rows), row_bytes, "points"),
-                          session.execution, mapped_instead);
+  if (shape && !shape->is_mapped) check_copy(*shape, 1, memory_of_job, session);
 }
 
 template <class T>
 void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& whole, std::int64_t columns,
-                std::int64_t own, const files::ReadOptions& reading, const Session& session) {
+                std::int64_t own, const files::ReadOptions& reading, const MemoryOfJob& memory_of_job,
+                const Session& session) {
   const std::int64_t begin = result.first_row;
   const std::int64_t end = begin + own;
   // Returns the rows of a file that this rank gets, as a range of row numbers within the file.
@@ -287,7 +304,8 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
         is_view = true;
         return;
       }
-    execution::check_memory(static_cast<std::uint64_t>(own * columns) * sizeof(T), session.execution, mapped_instead);
+    check_copy({own, columns, sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64}, heads.size(),
+               memory_of_job, session);
     all = Matrix<T>(own, columns);
     for (std::size_t file = 0; file < heads.size(); ++file) {
       const cpu::Range part = part_of(file);
@@ -309,13 +327,14 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
   if (!is_view) result.points.values = files::own(std::move(all));
 }
 
-PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& reading, const Session& session) {
+PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& reading,
+                             const MemoryOfJob& memory_of_job, const Session& session) {
   core::Ranks& ranks = session.ranks();
   PointFiles result;
   Head own;
   const auto read = [&] {
     const std::string file = file_of_rank(path, ranks.rank());
-    require_room_for_copy(file, reading, session);
+    require_room_for_copy(file, reading, memory_of_job, session);
     result.points = files::read_points(file, reading);
     own = head_of(result.points);
     if (ranks.is_alone()) return own;
@@ -388,12 +407,12 @@ std::uint64_t PointFiles::mapped_bytes() const {
 namespace {
 
 PointFiles read_shared_files(const std::vector<std::string>& inputs, const files::ReadOptions& reading,
-                             const Session& session) {
+                             const MemoryOfJob& memory_of_job, const Session& session) {
   core::Ranks& ranks = session.ranks();
   const std::vector<std::string> files = files_of_all(inputs, ranks);
   PointFiles result;
   if (ranks.is_alone() && files.size() == 1) {
-    require_room_for_copy(files.front(), reading, session);
+    require_room_for_copy(files.front(), reading, memory_of_job, session);
     result.points = files::read_points(files.front(), reading);
     result.rows = result.points.rows();
     result.files = {{files.front(), 0, result.rows}};
@@ -410,8 +429,8 @@ PointFiles read_shared_files(const std::vector<std::string>& inputs, const files
   result.first_row = own.first;
   const Head common = common_head(files, heads);
   if (common.type == files::ElementType::f32)
-    read_share<float>(result, heads, whole, common.columns, own.rows, reading, session);
-  else read_share<double>(result, heads, whole, common.columns, own.rows, reading, session);
+    read_share<float>(result, heads, whole, common.columns, own.rows, reading, memory_of_job, session);
+  else read_share<double>(result, heads, whole, common.columns, own.rows, reading, memory_of_job, session);
   whole.add_names(result.points);
   if (session.is_first()) files::name_rows_left(result.points, result.rows);
   result.points.dropped = ranks.from(0, [&] { return result.points.dropped; });
@@ -424,9 +443,9 @@ PointFiles read_shared_files(const std::vector<std::string>& inputs, const files
 }  // namespace
 
 PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
-                            const Session& session) {
-  PointFiles result = per_rank == PerRank::yes ? read_file_of_rank(inputs.front(), reading, session)
-                                               : read_shared_files(inputs, reading, session);
+                            const MemoryOfJob& memory_of_job, const Session& session) {
+  PointFiles result = per_rank == PerRank::yes ? read_file_of_rank(inputs.front(), reading, memory_of_job, session)
+                                               : read_shared_files(inputs, reading, memory_of_job, session);
   result.mapped = result.points.visit([](auto view) { return files::mapped_file_at(view.data()); });
   return result;
 }

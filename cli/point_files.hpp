@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,16 +55,20 @@ std::vector<std::string> files_like(const std::string& pattern);
 
 enum class PerRank : bool { no, yes };
 
+/// Returns the bytes that a job on points of this shape needs in addition to the points.
+using MemoryOfJob = std::function<std::uint64_t(const files::PointsShape&)>;
+
 /// Reads files. A name may be a pattern (*, ?, []), which stands for the files of files_like(). Throws InputError
 /// unless all files with rows have the same columns and type. Each rank gets an even share of the rows. A rank reads
 /// only its own rows of a file for which files::shape_in_rows() returns a shape. The first rank reads all other files
 /// and sends their rows in chunks. Throws OutOfMemoryError if the rows must be copied and memory does not suffice for
-/// the copy. Collective: an error on one rank is thrown on all ranks.
+/// the copy. This error names the memory of the job, too, if the job needs more than the copy. Collective: an error on
+/// one rank is thrown on all ranks.
 ///
 /// With PerRank::yes, `inputs` contains one name, from which file_of_rank() makes the name of this rank's file. The
 /// points are the rows of all ranks' files, in the order of the ranks.
 PointFiles read_point_files(const std::vector<std::string>& inputs, PerRank per_rank, const files::ReadOptions& reading,
-                            const Session& session);
+                            const MemoryOfJob& memory_of_job, const Session& session);
 
 /// Replaces "{rank}" in the path by this rank's number.
 std::string file_of_rank(const std::string& path, int rank);

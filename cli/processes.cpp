@@ -4,6 +4,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "gradus/error.hpp"
@@ -22,6 +23,14 @@ bool is_first_of_its_kind(int rank) {
   return rank == 0 || (first == rank && first > 0);
 }
 
+/// Returns true unless the launcher states that this is a later process of its machine. Open MPI, MPICH
+/// and Slurm set these variables.
+bool is_first_of_machine() {
+  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* const place = std::getenv(name)) return std::string_view(place) == "0";
+  return true;
+}
+
 constexpr const char* remedy = "launchers of MPI set this variable; for a process that has no ranks, unset it";
 
 }  // namespace
@@ -36,10 +45,10 @@ Processes started_processes() {
     if (all == nullptr || own == nullptr) continue;
     const int count = core::integer_in(size, all, 1, std::numeric_limits<int>::max(), remedy);
     const int rank_here = core::integer_in(rank, own, 0, count - 1, remedy);
-    return {count, rank_here, is_first_of_its_kind(rank_here), {}};
+    return {count, rank_here, is_first_of_its_kind(rank_here), is_first_of_machine(), {}};
   }
   if (const std::optional<core::Launch> launch = core::launch_in_environment())
-    return {launch->size, launch->rank, launch->rank == 0, launch};
+    return {launch->size, launch->rank, launch->rank == 0, launch->local_rank == 0, launch};
   return {};
 }
 

@@ -14,6 +14,7 @@ struct Processes {
   /// True for the first of several identical processes. If they cannot be ranks of one job, only the first process
   /// prints the error.
   bool speaks = true;
+  bool is_first_of_machine = true;     ///< also true if the launcher does not number the processes of a machine
   std::optional<core::Launch> launch;  ///< set if torchrun has started the processes, and not MPI
 };
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <chrono>
@@ -101,6 +102,17 @@ void add_device(Options& options, Session& session) {
                 {.choices = bench::names_of<Device>()});
 }
 
+/// Parses a number of GPUs. The error also names the other values of --gpus.
+int parse_gpu_count(const std::string& text) {
+  try {
+    return static_cast<int>(parse_whole("--gpus", text, 1, most_gpus));
+  } catch (const UsageError& error) {
+    ErrorFields fields = error.fields();
+    fields.allowed += ", a list such as 0,2, all, or auto";
+    throw UsageError(about("--gpus") + core::excerpt(text) + " is not " + fields.allowed, fields);
+  }
+}
+
 /// Adds --gpus. Its value is "all" or a number, which the parser only stores. resolve_gpus() finds the GPUs later.
 /// Errors in the command line are thus reported without a search for GPUs.
 void add_gpus(Options& options, Session& session) {
@@ -109,15 +121,13 @@ void add_gpus(Options& options, Session& session) {
                     "share the job among all GPUs, as many as pay, the first N, or these, such as 0,2; the result has "
                     "the same bits",
                     [&session](const std::string& text) {
-                      constexpr std::string_view name = "--gpus";
                       session.execution.gpus.clear();
                       session.gpu_count.reset();
                       session.chooses_gpus = text == "auto";
                       if (session.chooses_gpus) return;
                       if (text == "all") session.gpu_count = 0;
-                      else if (text.find(',') == std::string::npos)
-                        session.gpu_count = static_cast<int>(parse_whole(name, text, 1, most_gpus));
-                      else session.execution.gpus = parse_whole_list(name, text, 0, most_gpus - 1);
+                      else if (text.find(',') == std::string::npos) session.gpu_count = parse_gpu_count(text);
+                      else session.execution.gpus = parse_whole_list("--gpus", text, 0, most_gpus - 1);
                     },
                     {.choices = {"all", "auto"}}),
       [&session]() -> std::string {
@@ -145,8 +155,12 @@ void resolve_gpus(Session& session) {
 void add_limits(Options& options, Execution& execution) {
   options.bytes("--memory-limit", execution.memory_limit,
                 "refuse a job that needs more memory than this, such as 500M or 1.5G [free memory]");
-  options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
-                "use no more GPU memory than this, such as 8G [free GPU memory]");
+  options.ineffective_if(options.bytes("--gpu-memory-limit", execution.gpu_memory_limit,
+                                       "use no more GPU memory than this, such as 8G [free GPU memory]"),
+                         [&execution] {
+                           return execution.device == Device::cpu ? "--device cpu uses no GPU; leave out one of the two"
+                                                                  : "";
+                         });
 }
 
 void add_job_options(Options& options, Session& session, std::string_view problem) {
@@ -276,6 +290,31 @@ std::vector<std::string> given_to(const CLI::App& app) {
     for (const std::string& value : option->results()) given.back() += " " + core::without_control(value);
   }
   return given;
+}
+
+/// Returns true if the words ask for help or the version, which a single process answers.
+bool asks_for_help(const std::vector<std::string>& words) {
+  if (words.empty() || words.front() == "help") return true;
+  constexpr std::array<std::string_view, 4> names{"-h", "--help", "-V", "--version"};
+  return std::any_of(words.begin(), std::ranges::find(words, "--"),
+                     [&](const std::string& word) { return std::ranges::find(names, word) != names.end(); });
+}
+
+/// Throws UnsupportedError, because several processes run a command that one process must run alone.
+[[noreturn]] void refuse_copies(const Processes& processes, const std::vector<std::string>& words) {
+  refuse_processes(processes, "'gradus " + words.front() + "' " +
+                                  (asks_for_help(words) ? "with -h, --help, -V or --version " : "") +
+                                  "runs as one process only");
+}
+
+/// Returns the processes that a launcher has started. If the words ask for help, ignores invalid variables.
+Processes processes_for(const std::vector<std::string>& words) {
+  try {
+    return started_processes();
+  } catch (const UsageError&) {
+    if (!asks_for_help(words)) throw;
+    return {};
+  }
 }
 
 /// Returns the value of an option, or "". Used for values that are needed before the options are parsed. The ranks
@@ -427,9 +466,10 @@ int run(int argument_count, char** arguments, Session& session) {
   root.allow_extras(false)->require_subcommand(0, 1);
   for (const Command& command : commands())
     root.add_subcommand(std::string(command.name), std::string(command.summary));
-  const Processes processes = started_processes();
-  session.speaks = processes.speaks;
   std::vector<std::string> words(arguments + 1, arguments + argument_count);
+  const Processes processes = processes_for(words);
+  const bool needs_others = processes.size > 1 && !asks_for_help(words);
+  session.speaks = processes.speaks;
   if (words.empty()) {
     session.print(overview(root));
     return 0;
@@ -443,8 +483,9 @@ int run(int argument_count, char** arguments, Session& session) {
   require_command(words.front());
   const Action action = add_options_of_named(words, session);
   const auto command = std::ranges::find(commands(), words.front(), &Command::name);
-  if (processes.size > 1 && command != commands().end() && command->on_ranks) {
+  if (needs_others && command != commands().end() && command->on_ranks) {
     if (processes.launch) session.speaks = true;  // each process may have a separate reason why it cannot join
+    session.speaks_for_machine = processes.is_first_of_machine;
     session.job = RankedJob::join(processes, gpu_in(words), stall_limit_in(words), session.execution.stop);
     session.execution.communicator = &session.job->communicator();
     if (!session.is_first()) session.bar = std::make_unique<ProgressBar>(false);
@@ -454,8 +495,7 @@ int run(int argument_count, char** arguments, Session& session) {
   }
   if (session.job) session.job->meet(words.front());
   const auto refuse_ranks = [&] {
-    if (processes.size > 1 && !session.job)
-      refuse_processes(processes, "'gradus " + words.front() + "' runs as one process only");
+    if (processes.size > 1 && !session.job) refuse_copies(processes, words);
   };
   bool only_told = false;
   session.ranks().agree([&] {
@@ -526,9 +566,13 @@ int run_program(int argument_count, char** arguments) {
   };
   if (session.job) status = session.job->end(status, say);
   else if (session.speaks) say();
-  // Waits before this process exits, so that the process that prints the error has time to finish. The launcher may end
-  // all processes when one of them exits with an error.
-  else if (status != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  else if (status != 0) {
+    // Waits before this process exits, so that the process that prints the error has time to finish. The launcher may
+    // end all processes when one of them exits with an error.
+    for (int wait = 0; wait < 20 && !session.execution.stop.stop_requested(); ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (session.speaks_for_machine && !session.execution.stop.stop_requested()) say();
+  }
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     write_message("cannot write to standard output" +
                   core::reason(session.print_error != 0 ? session.print_error : errno));

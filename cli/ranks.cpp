@@ -53,8 +53,9 @@ core::Process& join_mpi(const Processes& processes, double stall_limit) {
   // The library stays loaded until the process ends, because MPI stays active until then.
   const core::SharedLibrary library({beside.c_str(), installed.c_str()});
   if (!library)
-    refuse_processes(processes, "the library by which it meets the others cannot be opened (" + library.why_not() +
-                                    "); install Gradus with MPI (GRADUS_MPI=ON)");
+    refuse_processes(processes, fmt::format("the library by which it meets the others cannot be opened on {} ({}); "
+                                            "install Gradus with MPI (GRADUS_MPI=ON)",
+                                            machine_name().data(), library.why_not()));
   const auto start = library.find<mpi::Start>(mpi::start_name);
   core::Process* process = nullptr;
   {
@@ -120,6 +121,7 @@ void RankedJob::meet(const std::string& command) {
 
 void RankedJob::set_stall_limit(double seconds) {
   stall_limit_ = seconds;
+  core::connect_limit = seconds;
   communicator_.set_limit(seconds);
 }
 

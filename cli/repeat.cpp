@@ -137,7 +137,7 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
     is_read_alike_ = is_read_alike_ &&
                      (is_of_the_run(*option, value) || value.current || value.file || name_of(*option) == "--variant");
   }
-  std::set<CLI::Option*> completed;
+  std::set<const CLI::Option*> completed;
   std::size_t place = 0;
   for (std::size_t index = 2; index < command_.size(); ++index) {
     const std::string& word = command_[index];
@@ -163,6 +163,12 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
   }
   for (CLI::Option* option : options_of(app))
     if (completed.contains(option)) option->run_callback();
+  // A recorded option may have no effect with the options that the command line names.
+  for (const auto& [option, no_effect_reason] : session.uses) {
+    const auto known = session.values.find(option);
+    if (!completed.contains(option) || known == session.values.end() || !known->second.reset) continue;
+    if (!no_effect_reason().empty()) known->second.reset();
+  }
 }
 
 /// Returns the path of a file that the record names. A relative name refers to the current directory or, if there is no

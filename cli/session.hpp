@@ -73,6 +73,8 @@ struct Session {
   /// False if a launcher has started several identical processes that are not ranks of one job, and if one of the other
   /// processes prints the output.
   bool speaks = true;
+  /// True if this process may be the only one that knows the error, for example because its machine lacks a library.
+  bool speaks_for_machine = false;
   std::shared_ptr<RankedJob> job;  ///< null unless this process is one of several ranks
   /// Returns the ranks of the job, or this process alone.
   core::Ranks& ranks() const;

@@ -7,6 +7,7 @@
 
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_gpus.hpp"
+#include "gradus/kmeans_parts.hpp"
 #include "gradus/kmeans_projection.hpp"
 #include "kmeans/options.hpp"
 
@@ -62,6 +63,24 @@ Fields fit(const Input& points, const Output& labels, const std::optional<Input>
       return on_paying_gpus<T>(request, view, memory, options, execution,
                                [&](const Execution& here) { return kmeans(view, options, memory, here); });
     }));
+  });
+}
+
+/// Fits the rows of several arrays together. `labels` are for all rows.
+Fields fit_parts(const std::vector<Input>& points, const Output& labels, const std::optional<Input>& initial_centroids,
+                 const std::optional<Input>& weights, const OptionValues& given, const Request& request) {
+  if (points.empty()) throw UsageError(about("points") + "the list of arrays is empty");
+  if (request.chooses_gpus)
+    throw UsageError(about("gpus") + "'auto', but the points are a list of arrays; name a GPU for each array, or none");
+  return with_element_of(points.front(), [&]<class T>(T) {
+    const auto options = options_of<KMeansOptions>(given);
+    std::vector<MatrixView<const T>> parts;
+    for (const Input& part : points) parts.push_back(matrix_of<const T>(part, "points"));
+    const KMeansMemory<T> memory{.initial_centroids = matrix_of<T>(initial_centroids, "init"),
+                                 .weights = vector_of<T>(weights, "weights"),
+                                 .labels = vector_of<std::int32_t>(labels, "labels")};
+    return fitted(
+        Job(request).run([&](const Execution& execution) { return kmeans_parts(parts, options, memory, execution); }));
   });
 }
 
@@ -195,6 +214,8 @@ void bind_kmeans(nb::module_& module) {
   bind_options<KMeansOptions>(module, "kmeans_options");
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
              arg("options"), arg("request"));
+  module.def("kmeans_parts", &fit_parts, arg("points"), arg("labels"), arg("initial_centroids").none(),
+             arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_choose", &choose, arg("points"), arg("labels"), arg("clusters"), arg("criterion"),
              arg("silhouette_points"), arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_initial_centroids", &first_centroids, arg("points"), arg("initial_centroids").none(),

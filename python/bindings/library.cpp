@@ -40,12 +40,11 @@ std::string hash_of_rows(MatrixView<const T> rows, const Execution& execution) {
 template std::string hash_of_rows(MatrixView<const float>, const Execution&);
 template std::string hash_of_rows(MatrixView<const double>, const Execution&);
 execution::LaunchedProcess* launched_process() {
-  constexpr double limit = 600;  // in seconds
   static execution::LaunchedProcess* const process = []() -> execution::LaunchedProcess* {
     const std::optional<core::Launch> launch = core::launch_in_environment();
     if (!launch) return nullptr;
     const int gpu = execution::gpu_of_launch(execution::this_machine(), *launch, -1);
-    return &execution::join_launch(*launch, {.gpu = gpu, .limit = limit, .stop = {}, .give_up = {}});
+    return &execution::join_launch(*launch, {.gpu = gpu, .limit = core::connect_limit, .stop = {}, .give_up = {}});
   }();
   return process;
 }

@@ -115,6 +115,40 @@ def matrix(
     return with_contiguous_rows(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
 
 
+class Parts:
+    """Points in several arrays, which may be on several GPUs. Stands for the array of all their rows."""
+
+    def __init__(self, arrays: list[Placed]) -> None:
+        self.arrays = arrays
+        self.dtype: np.dtype[Any] = arrays[0].dtype
+
+    def __len__(self) -> int:
+        return sum(map(len, self.arrays))
+
+    def split(self, rows: Host) -> list[Any]:
+        """Returns the rows of each array, as an array of the same library in the same place."""
+        ends = np.cumsum([len(array) for array in self.arrays])
+        return [come_out(rows[end - len(array) : end], array) for array, end in zip(self.arrays, ends)]
+
+
+def is_list_of_arrays(source: Any) -> bool:
+    """Returns true for a list or tuple of arrays of two dimensions."""
+    return isinstance(source, (list, tuple)) and len(source) > 0 and all(
+        not isinstance(one, (list, tuple)) and len(getattr(one, "shape", ())) == 2 for one in source
+    )
+
+
+def matrix_or_parts(source: Any, what: str, stream: int | None) -> Placed:
+    """Returns matrix(), or Parts for a list of arrays. All parts get the same type."""
+    if not is_list_of_arrays(source):
+        return matrix(source, what, None, stream)
+    if stream is not None:
+        raise UsageError.about("stream", "a stream belongs to one GPU, but the points are a list of arrays; leave it out")
+    arrays = [matrix(one, what) for one in source]
+    common = np.result_type(*(array.dtype for array in arrays))
+    return Parts([array if array.dtype == common else matrix(one, what, common) for one, array in zip(source, arrays)])
+
+
 def _points_of_arrow(source: Any, what: str, dtype: np.dtype[Any] | None) -> Host:
     found = _arrow.array(source, what, lambda types: np.result_type(np.float32, *types) if dtype is None else dtype)
     if found.ndim == 2:
@@ -158,6 +192,8 @@ def numbers_of(source: Any, what: str) -> list[float]:
 
 
 def _place(array: Placed) -> str:
+    if isinstance(array, Parts):
+        return "a list of arrays"
     return f"on GPU {array.gpu}" if isinstance(array, OnGpu) else "in host memory"
 
 

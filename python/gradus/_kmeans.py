@@ -57,7 +57,8 @@ class KMeansResult:
     """Result of kmeans(). If the points are on a GPU, centroids and labels are arrays of the same library on that GPU."""
 
     centroids: Array  #: clusters x d, in the type of the points and the units of the data
-    labels: Array  #: n of int32: for each point, the number of the nearest centroid
+    #: n of int32: for each point, the number of the nearest centroid; a list of arrays if the points are a list
+    labels: Array
     counts: Array  #: number of points in each cluster
     inertia: float  #: sum of weighted squared distances to the nearest centroid
     iterations: int
@@ -87,7 +88,7 @@ class KMeansResult:
     def __repr__(self) -> str:
         clusters, dimensions = self.centroids.shape
         return (
-            f"KMeansResult({len(self.labels)} points, {clusters} centroids of {dimensions} columns, "
+            f"KMeansResult({self.counts.sum()} points, {clusters} centroids of {dimensions} columns, "
             f"inertia={self.inertia:.6g}, iterations={self.iterations}, stop_reason={self.stop_reason!r}, "
             f"variant={self.report.variant!r})"
         )
@@ -159,9 +160,13 @@ def _model(
 def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Placed, metric: str) -> KMeansResult:
     """Converts the extension module's tuple for a fit to a KMeansResult."""
     centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report, scaled = fields
+    if isinstance(rows, _arrays.Parts):
+        labels, rows = rows.split(labels), rows.arrays[0]
+    else:
+        labels = _arrays.come_out(labels, rows)
     return KMeansResult(
         _arrays.come_out(centroids, rows),
-        _arrays.come_out(labels, rows),
+        labels,
         counts,
         inertia,
         iterations,
@@ -176,6 +181,13 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
     )
 
 
+def _fit(rows: _arrays.Placed, *others: Any) -> tuple[Any, ...]:
+    """Calls the function of the extension module for one array or for a list of arrays."""
+    if isinstance(rows, _arrays.Parts):
+        return _core.kmeans_parts(rows.arrays, *others)
+    return _core.kmeans(rows, *others)
+
+
 def _method(init: Any) -> str:
     """Returns the name of the method of initialization, or "given" if `init` is an array or the folder of a fit."""
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
@@ -183,6 +195,11 @@ def _method(init: Any) -> str:
     if init == "given":
         raise UsageError.about("init", "there is no 'given': pass the array of centroids itself")
     return init
+
+
+def is_random(init: Any) -> bool:
+    """Returns true if `init` names a method that draws random numbers."""
+    return _method(init) not in ("given", "first")
 
 
 def _given(init: Any, dtype: np.dtype[Any], stream: int | None) -> _arrays.Placed:
@@ -235,7 +252,8 @@ def kmeans(
 ) -> KMeansResult:
     """Clusters the rows of `points` by Lloyd's algorithm.
 
-    * `points`: n x d array; float32 and float64 are used as they are, other types are converted if that is exact
+    * `points`: n x d array; float32 and float64 are used as they are, other types are converted if that is exact. A list
+        of such arrays, for example one on each GPU, stands for all their rows in this order; `gpus` may name a GPU for each
     * `clusters`: int; number of clusters, from 1 to n
     * `init`: "k-means++", "k-means-parallel" (also "k-means||"), "random" or "first"; or a clusters x d array of initial
         centroids; or the path of a folder that `gradus kmeans --output` wrote, whose centroids are the initial ones
@@ -293,19 +311,19 @@ def kmeans(
         method = call["init"] = _method(init)
         options = options_in("kmeans", call)
         number = stream_number(stream)
-        rows = _arrays.matrix(points, "points", None, number)
+        rows = _arrays.matrix_or_parts(points, "points", number)
         start = init
         if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
         given = _given(start, rows.dtype, number)
-        if method in ("given", "first") and restarts > 1:
+        if restarts > 1 and not is_random(init):
             raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)
         running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, variant_options, gpus)
         return rows, labels, given, weighed, options, running
 
-    (rows, labels, *_), fields = run(communicator, _core.kmeans, prepared)
+    (rows, labels, *_), fields = run(communicator, _fit, prepared)
     return _result(fields, rows, labels, metric)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradus import _arrays, _core
 from gradus._errors import InputError, UsageError
-from gradus._kmeans import kmeans
+from gradus._kmeans import is_random, kmeans
 from gradus._life import life
 from gradus._matmul import matmul
 from gradus._pair_histogram import pair_histogram
@@ -172,7 +172,11 @@ def repeat(record: Any, **changes: Any) -> Any:
     recorded = _Record(record)
     call = _CALLS[recorded.problem]
     known = inspect.signature(call.function).parameters
-    arguments = {name: value for name, value in {**recorded.options(), **changes}.items() if name in known or name in changes}
+    options = recorded.options()
+    if call.function is kmeans and "init" in changes and not is_random(changes["init"]):
+        for name in ("init_rows", "restarts", "seed"):  # recorded options that have no effect with this `init`
+            del options[name]
+    arguments = {name: value for name, value in {**options, **changes}.items() if name in known or name in changes}
     if recorded.named.get("variant"):
         arguments.setdefault("variant", recorded.named["variant"])
     for name in call.inputs:

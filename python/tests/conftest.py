@@ -1,9 +1,14 @@
+import os
 import re
 import signal
+import sys
 
 import gradus
 import numpy as np
 import pytest
+
+# The program's tests share the module torchrun with these tests.
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "tests", "cli"))
 
 # A shell may start a background job with SIGINT ignored. Python would then also ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -88,6 +88,20 @@ def torch():
     return need_gpu("torch")
 
 
+def test_an_array_for_each_gpu(library, points):
+    """The arrays of a list are used in place, and the labels of each array are on the GPU of the array."""
+    one = gradus.kmeans(points, 7, device="cpu")
+    parts = [library.there(points[:700]), library.there(points[700:])]
+    for gpus in (None, [0, 0]):
+        found = gradus.kmeans(parts, 7, gpus=gpus)
+        assert np.concatenate([library.here(labels) for labels in found.labels]).tobytes() == one.labels.tobytes()
+        assert library.here(found.centroids).tobytes() == one.centroids.tobytes()
+    with pytest.raises(gradus.UsageError, match="some are in host memory"):
+        gradus.kmeans([parts[0], points[700:]], 7)
+    mixed = gradus.kmeans([parts[0], points[700:]], 7, gpus=[0, 0])
+    assert isinstance(mixed.labels[1], np.ndarray) and (mixed.counts == one.counts).all()
+
+
 def bits(labels, centroids, inertia):
     parts = [labels.tobytes(), centroids.tobytes(), np.float64(inertia).tobytes()]
     return hashlib.sha256(b"".join(parts)).hexdigest()

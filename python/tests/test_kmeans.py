@@ -47,6 +47,37 @@ def test_every_exact_variant_has_the_same_bits(points, row):
         assert bits(result) == expected
 
 
+@pytest.mark.parametrize("options", [{}, {"weights": np.arange(2000) % 5}, {"standardize": True}, {"init": "random", "restarts": 2},
+                                     {"metric": "cosine", "device": "cpu", "threads": 3}], ids=str)
+def test_a_list_of_arrays(points, options):
+    """The rows of the arrays are clustered together. The labels of each array are an array."""
+    single, double = (gradus.kmeans(points.astype(dtype), 7, **options) for dtype in ("f4", "f8"))
+    for cuts in ([0, 2000], [0, 700, 2000], [0, 1, 1, 1990, 2000]):
+        parts = [points[first:end].copy() for first, end in zip(cuts, cuts[1:])]
+        for given, one in ((parts, single), (tuple(parts), single), ([*parts[:-1], parts[-1].astype("f8")], double)):
+            found = gradus.kmeans(given, 7, **options)
+            assert [labels.dtype for labels in found.labels] == [np.int32] * len(parts)
+            assert [len(labels) for labels in found.labels] == [len(part) for part in parts]
+            assert np.concatenate(found.labels).tobytes() == one.labels.tobytes()
+            assert (found.counts == one.counts).all() and (found.centroids == one.centroids).all()
+            assert "2000 points" in repr(found)
+
+
+def test_lists_that_are_refused(points):
+    for given, more, error, words in [
+        ([points, points[:, :2]], {}, gradus.InputError, "array 1 has 2 columns, but array 0 has 3"),
+        ([points, points], {"stream": 7}, gradus.UsageError, "stream.*list of arrays"),
+        ([points, points], {"gpus": "auto"}, gradus.UsageError, "gpus.*list of arrays"),
+        ([points, points], {"gpus": [0, 0], "device": "cpu"}, gradus.UsageError, "gpus"),
+        ([points[:2], points[:1]], {}, gradus.InputError, "5 clusters"),
+        ([points, np.array([["a", "b", "c"]])], {}, gradus.InputError, "real numbers are needed"),
+    ]:
+        with pytest.raises(error, match=words):
+            gradus.kmeans(given, 5, **more)
+    table = gradus.kmeans([[1.0, 2.0], [3.0, 4.0], [5.0, 5.0]], 2)  # a list of rows is one array
+    assert table.labels.shape == (3,)
+
+
 def test_there_are_exact_variants():
     assert len(exact_variants()) >= 3
 

@@ -44,6 +44,16 @@ def same(folder, fit):
     assert fit.centroids.dtype == centroids.dtype and fit.centroids.tobytes() == centroids.tobytes()
 
 
+def test_recorded_options_without_effect_are_left_out(folder):
+    program("kmeans", "points.npy", "-k", 4, "--init-rows", 50, "--restarts", 3, "--seed", 9, "-o", "out", cwd=folder)
+    points = np.load(folder / "points.npy")
+    for init in ("first", points[20:24]):
+        again = gradus.repeat(folder / "out", points=points, init=init)
+        assert again.centroids.tobytes() == gradus.kmeans(points, 4, init=init).centroids.tobytes()
+    with pytest.raises(gradus.UsageError, match="restarts"):
+        gradus.repeat(folder / "out", points=points, init="first", restarts=3)
+
+
 # Arguments whose type or default in Python differs from the type or default in the option table.
 OTHERS = {"clusters", "init", "alpha", "beta", "accuracy", "edges", "box", "box_origin", "sources", "generations", "boundary"}
 NOT_IN_PYTHON = {"measure_error", "undirected"}

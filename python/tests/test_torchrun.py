@@ -1,14 +1,12 @@
 """Runs calls on the processes that torchrun, or a launcher with the same variables, has started. PyTorch is not needed."""
 
-import os
-import socket
-import subprocess
 import sys
 
 import gradus
 import gradus.mpi
 import numpy as np
 import pytest
+import torchrun
 
 BEGINNING = """
 import os, sys
@@ -20,35 +18,11 @@ weights = numpy.arange(1000, dtype="f4") % 7
 """
 
 
-def free_ports():
-    """Returns a port such that this port and the next one are free."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = first.getsockname()[1]
-            try:
-                second.bind(("127.0.0.1", port + 1))
-                return port
-            except (OSError, OverflowError):
-                continue
-
-
 def launch(tmp_path, script, ranks=2, **more):
     """Runs the script on ranks. Returns (status, standard output, standard error) of each."""
     file = tmp_path / "script.py"
     file.write_text(BEGINNING + script)
-    common = {"WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_ports(), "NCCL_NVLS_ENABLE": 0, **more}
-    processes = []
-    for rank in range(ranks):
-        own = {name: str(value) for name, value in {"RANK": rank, "LOCAL_RANK": rank, **common}.items()}
-        processes.append(subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                          env={**os.environ, **own}))
-    try:
-        texts = [process.communicate(timeout=240) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    return [(process.returncode, *text) for process, text in zip(processes, texts)]
+    return torchrun.end(torchrun.start([sys.executable, str(file)], ranks, **more), 240)
 
 
 def succeed(tmp_path, script, ranks=2, **more):

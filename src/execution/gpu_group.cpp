@@ -60,16 +60,17 @@ Execution on_listed_gpus(Execution execution) {
   return first;
 }
 
-GpuGroup::GpuGroup(const Execution& execution) : execution_(execution) {
+GpuGroup::GpuGroup(const Execution& execution, int ranks_on_cpu)
+    : execution_(execution), size_(execution.gpus.empty() ? ranks_on_cpu : static_cast<int>(execution.gpus.size())) {
   refuse_cpu_with_gpus(execution);
   if (execution.communicator != nullptr)
     throw UnsupportedError(about("gpus") + "with a communicator, each rank uses one GPU; start one rank for each GPU");
   for (const int gpu : execution.gpus) require_gpu(this_machine(), gpu);
-  group_ = take_group(execution.gpus);
+  group_ = execution.gpus.empty() ? std::make_shared<core::ThreadGroup>(size_) : take_group(execution.gpus);
 }
 
 GpuGroup::~GpuGroup() {
-  if (!group_ || group_->has_ended()) return;
+  if (!group_ || group_->has_ended() || execution_.gpus.empty()) return;
   IdleGroups& idle = idle_groups();
   const std::lock_guard lock(idle.mutex);
   idle.groups.emplace(execution_.gpus, std::move(group_));
@@ -77,9 +78,11 @@ GpuGroup::~GpuGroup() {
 
 Execution GpuGroup::of_rank(Communicator& communicator) const {
   Execution here = execution_;
-  here.gpu = execution_.gpus[static_cast<std::size_t>(communicator.rank())];
-  here.gpus.clear();
-  here.device = Device::gpu;
+  if (!here.gpus.empty()) {
+    here.gpu = here.gpus[static_cast<std::size_t>(communicator.rank())];
+    here.gpus.clear();
+    here.device = Device::gpu;
+  }
   here.communicator = &communicator;
   here.stream = nullptr;
   if (here.threads > 0) here.threads = std::max(1, here.threads / size());
@@ -125,6 +128,7 @@ std::vector<RowRange> GpuGroup::divide(std::int64_t rows, const PartMemory& need
 
 void GpuGroup::describe(RunReport& report) const {
   report.threads *= size();
+  if (execution_.gpus.empty()) return;
   std::string names;
   std::size_t of_one_name = 0;
   for (std::size_t index = 0; index < execution_.gpus.size(); index += of_one_name) {

@@ -1,4 +1,5 @@
-// Jobs on several GPUs of this process (Execution::gpus). Each GPU is a rank with its own thread.
+// Jobs on several GPUs of this process (Execution::gpus). Each GPU is a rank with its own thread. Data that the caller
+// has split can also be worked on by several ranks on the CPU.
 #pragma once
 
 #include <functional>
@@ -33,20 +34,21 @@ bool has_idle_group(const std::vector<int>& gpus);
 /// same GPUs uses the group again.
 class GpuGroup {
  public:
-  /// Throws UsageError or UnsupportedError if the job cannot run on these GPUs. `execution` must outlive the object.
-  explicit GpuGroup(const Execution& execution);
+  /// Throws UsageError or UnsupportedError if the job cannot run on these GPUs. `execution` must outlive the object. If
+  /// it lists no GPUs, there are `ranks_on_cpu` ranks on the CPU.
+  explicit GpuGroup(const Execution& execution, int ranks_on_cpu = 0);
   GpuGroup(const GpuGroup&) = delete;
   GpuGroup& operator=(const GpuGroup&) = delete;
   ~GpuGroup();
 
-  int size() const { return static_cast<int>(execution_.gpus.size()); }
+  int size() const { return size_; }
 
-  /// Calls job(rank, execution) for each GPU in parallel. The call for the first GPU runs on this thread. `execution`
-  /// names the GPU and has a communicator. Returns the results in the order of the GPUs. If a job throws, throws its
-  /// exception.
+  /// Calls job(rank, execution) for each rank in parallel. The call for the first rank runs on this thread. `execution`
+  /// names the rank's GPU and has a communicator. Returns the results in the order of the ranks. If a job throws,
+  /// throws its exception.
   template <class Job>
   auto run(const Job& job) {
-    std::vector<std::invoke_result_t<Job, int, const Execution&>> results(execution_.gpus.size());
+    std::vector<std::invoke_result_t<Job, int, const Execution&>> results(static_cast<std::size_t>(size_));
     run_all([&](int rank, const Execution& here) { results[static_cast<std::size_t>(rank)] = job(rank, here); });
     return results;
   }
@@ -62,6 +64,7 @@ class GpuGroup {
   Execution of_rank(Communicator& communicator) const;
 
   const Execution& execution_;
+  int size_;
   std::shared_ptr<core::ThreadGroup> group_;
 };
 

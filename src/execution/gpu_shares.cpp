@@ -87,6 +87,7 @@ std::vector<RowRange> even_shares(std::int64_t rows, std::size_t parts) {
 
 std::vector<RowRange> shares_of_gpus(std::int64_t rows, std::span<const PartGpu> gpus, const PartMemory& needed) {
   const std::size_t parts = gpus.size();
+  if (parts == 0) return {};
   std::vector<std::int64_t> room;
   for (std::size_t part = 0; part < parts; ++part) {
     room.push_back(room_of(part, gpus[part], rows, needed));
@@ -99,7 +100,7 @@ std::vector<RowRange> shares_of_gpus(std::int64_t rows, std::span<const PartGpu>
   }();
   if (!suffices) room.assign(parts, rows);
   const bool are_equal = std::ranges::all_of(gpus, [&](const PartGpu& gpu) { return gpu.speed == gpus.front().speed; });
-  const std::vector<RowRange> even = even_shares(rows, parts);
+  std::vector<RowRange> even = even_shares(rows, parts);
   const auto fits_even = [&] {
     for (std::size_t part = 0; part < parts; ++part)
       if (even[part].rows > room[part]) return false;
@@ -137,7 +138,7 @@ std::vector<PartGpu> part_gpus(std::span<const int> gpus) {
   std::vector<PartGpu> parts;
   for (const int index : gpus) {
     const Gpu& gpu = require_gpu(this_machine(), index);
-    const auto sharers = std::ranges::count(gpus, index);
+    const auto sharers = std::max<std::int64_t>(1, std::ranges::count(gpus, index));
     PartGpu part{.name = gpu_number(index) + " (" + gpu.name + ")"};
     part.memory_bytes = gpu.memory_bytes / static_cast<std::uint64_t>(sharers);
 #ifdef GRADUS_HAS_CUDA

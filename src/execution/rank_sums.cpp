@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <random>
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,12 +23,16 @@
 #include "execution/nccl.hpp"
 #include "gradus/communicator.hpp"
 #include "gradus/error.hpp"
+#include "ranks/process.hpp"
 
 namespace gradus::execution {
 
 namespace {
 
 using Word = RankSums::Word;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* too_late = "the GPUs of the ranks have not connected within the time limit";
 
 /// Waits while query() returns cudaErrorNotReady. If another rank has given up, calls abort(), which ends the sums.
 /// failure() returns the reason why the sums never end, or an empty string.
@@ -72,10 +79,33 @@ class PeerRankSums final : public RankSums {
   cuda::PeerSums sums_;
 };
 
+/// Calls ncclCommInitRank() on a separate thread, because the call waits for all ranks without limit. Throws Error if
+/// another rank has given up, or if the ranks have not connected at the time `end`. Then the thread stays behind.
+Nccl::Connection* connection_of(Communicator& communicator, const Nccl::Id& id, int gpu, Clock::time_point end) {
+  std::packaged_task<Nccl::Connection*()> connect([id, gpu, size = communicator.size(), rank = communicator.rank()] {
+    const cuda::CurrentDevice device(gpu);
+    const Nccl& nccl = Nccl::functions();
+    Nccl::Connection* connection = nullptr;
+    nccl.check(nccl.init_rank(&connection, size, id, rank), "ncclCommInitRank");
+    return connection;
+  });
+  std::future<Nccl::Connection*> connected = connect.get_future();
+  std::thread(std::move(connect)).detach();
+  while (connected.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    if (communicator.has_ended()) throw Error("another rank has given up");
+    if (Clock::now() > end) throw Error(too_late);
+  }
+  return connected.get();
+}
+
 class NcclSums final : public RankSums {
  public:
-  NcclSums(Communicator& communicator, const Nccl::Id& id) : communicator_(communicator) {
-    nccl_.check(nccl_.init_rank(&connection_, communicator.size(), id, communicator.rank()), "ncclCommInitRank");
+  NcclSums(Communicator& communicator, const Nccl::Id& id, int gpu) : communicator_(communicator) {
+    const double limit = core::connect_limit;
+    const Clock::time_point end =
+        limit > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit))
+                  : Clock::time_point::max();
+    connection_ = connection_of(communicator, id, gpu, end);
     // NCCL completes the connection in the first small sum and in the first large sum. This takes long, so both sums
     // are made here.
     constexpr std::int64_t most = std::int64_t{1} << 18;
@@ -84,7 +114,8 @@ class NcclSums final : public RankSums {
     const cuda::Stream stream;
     own.clear(stream);
     for (const std::int64_t count : {std::int64_t{1}, most}) add_up(own.data(), all.data(), count, stream);
-    wait(stream);
+    wait_unless_ended([&] { return cudaStreamQuery(stream); }, communicator_,
+                      [&] { return Clock::now() > end ? std::string(too_late) : failure(); }, [this] { abort(); });
   }
   // There is no destructor that closes the connection: at the end of the process, CUDA may have shut down.
 
@@ -98,11 +129,13 @@ class NcclSums final : public RankSums {
   Way way() const override { return Way::nccl; }
 
  private:
+  void abort() { nccl_.abort(std::exchange(connection_, nullptr)); }
+
   void wait_until(const State& state) override {
     wait_unless_ended(
-        state, communicator_, [this] { return failure(); },
-        [this] { nccl_.abort(std::exchange(connection_, nullptr)); });
+        state, communicator_, [this] { return failure(); }, [this] { abort(); });
   }
+
   /// Returns the error that a connection to another machine has met, for example because a process there has ended.
   std::string failure() const {
     if (connection_ == nullptr) return {};
@@ -189,7 +222,7 @@ std::shared_ptr<RankSums> connected(core::Ranks& ranks, int gpu) {
       Nccl::functions().check(Nccl::functions().get_unique_id(made.data()), "ncclGetUniqueId");
       return made;
     });
-    return ranks.agree([&] { return std::make_shared<NcclSums>(communicator, id.front()); });
+    return ranks.agree([&] { return std::make_shared<NcclSums>(communicator, id.front(), gpu); });
   }
   return std::make_shared<HostSums>(communicator);
 }

@@ -60,14 +60,18 @@ inline bool is_for_several_gpus(const Execution& execution) { return execution.g
 /// Throws UsageError if the request lists GPUs and asks for the CPU.
 void refuse_cpu_with_gpus(const Execution& execution);
 
-/// Throws UsageError like check_view(). Throws InputError if the number of rows or of columns exceeds the limit that
-/// holds for every problem.
+/// The largest number of rows for problems that number rows by 32 bits.
+inline constexpr std::int64_t most_rows_of_32_bits = std::numeric_limits<std::int32_t>::max();
+
+/// Throws UsageError like check_view(). Throws InputError if there are more than `most_rows` rows, or more columns than
+/// any problem supports.
 template <class T>
-void check_extent(MatrixView<const T> rows, const char* what) {
+void check_extent(MatrixView<const T> rows, const char* what, std::int64_t most_rows = most_rows_of_32_bits) {
   check_view(rows, what);
-  if (rows.rows() > std::numeric_limits<std::int32_t>::max())
-    throw InputError(about(what) + std::to_string(rows.rows()) + " rows are more than the supported 2147483647",
-                     {.code = error_code::out_of_range});
+  if (rows.rows() > most_rows)
+    throw InputError(
+        about(what) + std::to_string(rows.rows()) + " rows are more than the supported " + std::to_string(most_rows),
+        {.code = error_code::out_of_range});
   // Twice this number, plus a tile of columns, still fits in the 32-bit counters of GPU kernels.
   constexpr std::int64_t most_columns = std::int64_t{1} << 30;
   if (rows.columns() > most_columns)

@@ -18,6 +18,7 @@
 #include <ctime>
 #include <fstream>
 #include <mutex>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -59,6 +60,22 @@ FileState state_in(const struct stat& status) {
 FileState state_of(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? state_in(status) : FileState{};
+}
+
+std::string path_mapped_at(const void* address) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream fields(line);
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    fields >> std::hex >> begin >> dash >> end;
+    if (!fields || wanted < begin || wanted >= end) continue;
+    const std::size_t path = line.find('/');  // the fields before the path have no slash
+    return path == std::string::npos ? "" : line.substr(path);
+  }
+  return "";
 }
 
 void require_unchanged(const std::string& path, const FileState& before, const std::string& name) {

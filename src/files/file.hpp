@@ -87,6 +87,10 @@ class MappedFile {
 /// Returns the mapped file whose bytes contain the address, or null.
 const MappedFile* mapped_file_at(const void* address);
 
+/// Returns the path of the file that this process has mapped at the address, by whatever means. Returns "" for other
+/// memory, or if it is unknown.
+std::string path_mapped_at(const void* address);
+
 /// While it exists, a thread removes the pages of mapped files from the memory of this process whenever more than
 /// `bytes` of such pages are resident. The pages stay in the system's page cache while there is room, and the next
 /// access maps them again. Results do not change. If the thread cannot start, the pages stay until the system needs

@@ -52,7 +52,7 @@ void check_only_fit(const KMeansOptions& options, const Execution& execution) {
 
 template <class T>
 void check_points(MatrixView<const T> points, const Execution& execution) {
-  execution::check_extent(points, "points");
+  execution::check_extent(points, "points", most_points);
   if ((points.rows() < 1 && execution.communicator == nullptr) || points.columns() < 1)
     throw InputError(about("points") + "at least one row and one column are needed, not " +
                      std::to_string(points.rows()) + " x " + std::to_string(points.columns()));

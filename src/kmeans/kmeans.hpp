@@ -6,6 +6,10 @@
 
 namespace gradus::kmeans_detail {
 
+/// The largest number of points. With that many summands, the step of a sum's grid is 2^-52 of the column's largest
+/// magnitude (core/exact_sum.hpp).
+inline constexpr std::int64_t most_points = std::int64_t{1} << 36;
+
 void check_options(const KMeansOptions& options);
 /// Checks the number of clusters. `points` is the total number of points on all ranks.
 void check_clusters(const KMeansOptions& options, std::int64_t points);

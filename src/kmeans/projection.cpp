@@ -1,5 +1,5 @@
 // kmeans_projection(): projects points onto their first two principal components (gradus/kmeans_projection.hpp).
-#include "gradus/kmeans_projection.hpp"
+#include "kmeans/projection.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,16 +11,23 @@
 #include "core/stop.hpp"
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
+#include "kmeans/kmeans.hpp"
 
 namespace gradus {
 
 namespace {
 
-/// Returns the numbers of the rows that will be shown, in ascending order. If there are too many rows, returns a
-/// sample, so that the components can be computed in about a second.
-std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, const KMeansProjectionOptions& options) {
+/// Returns the largest number of rows that are shown. With this number, the components can be computed in about a
+/// second.
+std::int64_t most_rows_shown(std::int64_t columns, const KMeansProjectionOptions& options) {
   constexpr std::int64_t most_numbers = 4'000'000;
-  const std::int64_t most = std::min(std::max(most_numbers / columns, std::int64_t{1000}), options.points);
+  return std::min(std::max(most_numbers / columns, std::int64_t{1000}), options.points);
+}
+
+/// Returns the numbers of the rows that will be shown, in ascending order. If there are too many rows, returns a
+/// sample.
+std::vector<std::int64_t> rows_shown(std::int64_t rows, std::int64_t columns, const KMeansProjectionOptions& options) {
+  const std::int64_t most = most_rows_shown(columns, options);
   std::vector<std::int64_t> shown;
   if (rows <= most) {
     for (std::int64_t row = 0; row < rows; ++row) shown.push_back(row);
@@ -116,7 +123,7 @@ Centered centered(MatrixView<const T> points, const std::vector<std::int64_t>& s
 template <class T>
 void check(MatrixView<const T> points, const KMeansProjectionOptions& options, const Execution& execution) {
   execution::check_execution(execution);
-  execution::check_extent(points, "points");
+  execution::check_extent(points, "points", kmeans_detail::most_points);
   if (!points.place().is_host())
     throw UnsupportedError(about("points") + "they are on " + execution::gpu_number(points.place().gpu) +
                            ", but points are projected on the CPU; copy them to host memory");
@@ -128,6 +135,12 @@ void check(MatrixView<const T> points, const KMeansProjectionOptions& options, c
 
 }  // namespace
 
+std::uint64_t kmeans_detail::projection_bytes(std::int64_t rows, std::int64_t columns,
+                                              const KMeansProjectionOptions& options) {
+  const auto shown = static_cast<std::uint64_t>(std::min(rows, most_rows_shown(columns, options)));
+  return core::checked_multiply(shown * sizeof(double), static_cast<std::uint64_t>(columns) + 4, "points");
+}
+
 namespace detail {
 
 template <class T>
@@ -135,11 +148,10 @@ KMeansProjection kmeans_projection(MatrixView<const T> points, const KMeansProje
                                    const Execution& execution) {
   return execution::whole_call([&] {
     check(points, options, execution);
+    execution::check_memory(kmeans_detail::projection_bytes(points.rows(), points.columns(), options), execution,
+                            "ask for fewer points");
     KMeansProjection found{.rows = rows_shown(points.rows(), points.columns(), options), .places = {}};
     const auto shown = std::ssize(found.rows);
-    execution::check_memory(core::checked_multiply(static_cast<std::uint64_t>(shown) * sizeof(double),
-                                                   static_cast<std::uint64_t>(points.columns()) + 4, "points"),
-                            execution, "ask for fewer points");
     const auto [unit, rows] = centered(points, found.rows);
     const Vector first = component_of(rows, Vector(static_cast<std::size_t>(points.columns()), 0.0), execution.stop);
     const Vector second = component_of(rows, first, execution.stop);

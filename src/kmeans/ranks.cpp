@@ -6,6 +6,7 @@
 
 #include "execution/gpu_support.hpp"
 #include "gradus/communicator.hpp"
+#include "kmeans/kmeans.hpp"
 #include "kmeans/seeding/known_rows.hpp"
 
 namespace gradus::kmeans_detail {
@@ -56,9 +57,9 @@ JobPlace begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, std::spa
   core::require_same_options(ranks, call_line("columns", points.columns()) + call);
   const core::RankRows rows(ranks, points.rows());
   if (rows.all() < 1) throw InputError(about("points") + "at least one row is needed, but no rank has any");
-  if (rows.all() > std::int64_t{1} << 36)
-    throw InputError(about("points") + std::to_string(rows.all()) +
-                     " rows on all ranks are more than the supported 2^36");
+  if (rows.all() > most_points)
+    throw InputError(about("points") + std::to_string(rows.all()) + " rows on all ranks are more than the supported " +
+                     std::to_string(most_points));
   return {std::move(here), rows};
 }
 

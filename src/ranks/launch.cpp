@@ -50,12 +50,12 @@ int integer_in(const char* name, const char* text, int least, int most, const ch
 
 std::optional<Launch> launch_in(const Variable& variable) {
   const auto is_set = [&](const char* name) { return variable(name) != nullptr; };
-  if (!is_set("WORLD_SIZE") || (!is_set("RANK") && !is_set("LOCAL_RANK"))) return {};
+  if (!is_set("WORLD_SIZE")) return {};
   Launch launch;
   launch.size = integer_of(variable, "WORLD_SIZE", 1, std::numeric_limits<int>::max());
   if (launch.size == 1) return {};
   launch.rank = integer_of(variable, "RANK", 0, launch.size - 1);
-  launch.local_rank = integer_of(variable, "LOCAL_RANK", 0, launch.size - 1);
+  launch.local_rank = is_set("LOCAL_RANK") ? integer_of(variable, "LOCAL_RANK", 0, launch.size - 1) : launch.rank;
   launch.meeting_point = meeting_point_in(variable);
   return launch;
 }

@@ -10,7 +10,7 @@ namespace gradus::core {
 struct Launch {
   int rank = 0;
   int size = 1;
-  int local_rank = 0;         ///< rank among the processes of this machine
+  int local_rank = 0;         ///< rank among the processes of this machine; `rank` if LOCAL_RANK is not set
   std::string meeting_point;  ///< address at which NCCL's processes meet: host and port, as in NCCL_COMM_ID
 };
 
@@ -20,9 +20,8 @@ using Variable = std::function<const char*(const char* name)>;
 /// Reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT. The meeting point is the value of NCCL_COMM_ID or,
 /// if this variable is not set, the port after MASTER_PORT, because the launcher itself listens at MASTER_PORT.
 ///
-/// Returns nothing if the launcher has started a single process, or if WORLD_SIZE is not set, or if neither RANK nor
-/// LOCAL_RANK is set. Scripts may set the size before they start a launcher. Throws UsageError if a variable is missing
-/// or has an invalid value.
+/// Returns nothing if the launcher has started a single process, or if WORLD_SIZE is not set. Throws UsageError if a
+/// variable is missing or has an invalid value. LOCAL_RANK may be missing, because it only selects the GPU.
 std::optional<Launch> launch_in(const Variable& variable);
 std::optional<Launch> launch_in_environment();
 

@@ -50,6 +50,8 @@ TEST(Launch, ReadsThePlaceOfTheProcess) {
   EXPECT_EQ(launch->meeting_point, "node7:29501");
 }
 
+TEST(Launch, NeedsNoLocalRank) { EXPECT_EQ(launch_of(without({"LOCAL_RANK"}))->local_rank, 3); }
+
 TEST(Launch, MeetsAtAnotherAddress) {
   EXPECT_EQ(launch_of(changed({{"MASTER_ADDR", "fe80::1"}}))->meeting_point, "[fe80::1]:29501");
   EXPECT_EQ(launch_of(changed({{"MASTER_ADDR", "[::1]"}}))->meeting_point, "[::1]:29501");
@@ -59,9 +61,8 @@ TEST(Launch, MeetsAtAnotherAddress) {
 }
 
 TEST(Launch, IsNothingForASingleProcess) {
-  for (const Environment& environment :
-       {Environment{}, changed({{"WORLD_SIZE", "1"}}), changed({{"WORLD_SIZE", "1"}, {"RANK", "x"}}),
-        without({"WORLD_SIZE"}), without({"RANK", "LOCAL_RANK"})})
+  for (const Environment& environment : {Environment{}, changed({{"WORLD_SIZE", "1"}}),
+                                         changed({{"WORLD_SIZE", "1"}, {"RANK", "x"}}), without({"WORLD_SIZE"})})
     EXPECT_FALSE(launch_of(environment));
 }
 
@@ -72,7 +73,9 @@ TEST(Launch, RefusesInvalidVariables) {
   };
   for (const Row& row : std::vector<Row>{
            {without({"RANK"}), "RANK is not set, but WORLD_SIZE is '4'"},
-           {without({"LOCAL_RANK"}), "LOCAL_RANK is not set"},
+           {without({"RANK", "LOCAL_RANK"}), "RANK is not set, but WORLD_SIZE is '4'"},
+           {Environment{{"WORLD_SIZE", "4"}}, "RANK is not set, but WORLD_SIZE is '4'"},
+           {changed({{"LOCAL_RANK", ""}}), "LOCAL_RANK is not set"},
            {without({"MASTER_ADDR"}), "MASTER_ADDR is not set"},
            {without({"MASTER_PORT"}), "MASTER_PORT is not set"},
            {changed({{"MASTER_ADDR", ""}}), "MASTER_ADDR is not set"},

@@ -2,11 +2,16 @@
 // library gradus_mpi_process at run time, which contains the class for MPI, so the program itself does not need MPI.
 #pragma once
 
+#include <atomic>
 #include <span>
 
 #include "gradus/communicator.hpp"
 
 namespace gradus::core {
+
+/// The longest time in seconds that ranks wait for each other while they connect; 0: no limit. The program sets it to
+/// --stall-timeout.
+inline std::atomic<double> connect_limit{600};
 
 /// This process of a job. The functions throw gradus::Error on failure.
 class Process {

@@ -87,8 +87,13 @@ class Usage(ProgramCase):
             first = gradus(*job, env={size: "3", rank: "0"})
             self.assertEqual((first.returncode, first.stdout), (4, ""))
             self.assertIn("one of 3 processes that MPI has started", first.stderr)
-            other = gradus(*job, env={size: "3", rank: "2"})
+            other = gradus(*job, env={size: "3", rank: "2", "OMPI_COMM_WORLD_LOCAL_RANK": "2"})
             self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
+            # The first process of another machine may be the only one that knows the error.
+            for place in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"):
+                elsewhere = gradus(*job, env={size: "3", rank: "2", place: "0"})
+                self.assertEqual((elsewhere.returncode, elsewhere.stdout), (4, ""))
+                self.assertIn("one of 3 processes that MPI has started", elsewhere.stderr)
             self.assertFalse(os.path.exists(self.path("result")))
             listed = gradus("list", env={size: "3", rank: "0"})  # only rank 0 prints the refusal, so it appears once
             self.assertEqual((listed.returncode, listed.stdout), (4, ""))
@@ -143,7 +148,7 @@ class Usage(ProgramCase):
         values = [
             (2, ["0"], ["--gpus", "'0' is not an integer from 1 to 1024"]),
             (2, ["-1"], ["--gpus", "'-1'"]),
-            (2, ["some"], ["--gpus", "'some'"]),
+            (2, ["some"], ["--gpus: 'some' is not an integer from 1 to 1024, a list such as 0,2, all, or auto"]),
             (2, ["0,"], ["--gpus", "a value is empty"]),
             (2, ["0,x"], ["--gpus", "'x'"]),
             (2, ["0,-1"], ["--gpus", "'-1'"]),
@@ -156,6 +161,9 @@ class Usage(ProgramCase):
         for job in jobs:
             for status, value, says in values:
                 self.refused(status, *job, "--gpus=" + value[0], *value[1:], says=says)
+        for job in jobs:
+            self.refused(2, *job, "--gpu-memory-limit", "1G", "--device", "cpu", says=["--gpu-memory-limit has no effect", "--device cpu"])
+            self.succeed(*job, "--gpu-memory-limit", "64G")
         self.assertIn("--gpus all|auto|N|LIST", self.succeed("kmeans", "--help").stdout)
 
     def test_gpus_that_pay(self):

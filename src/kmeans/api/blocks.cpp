@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "gradus/error.hpp"
 #include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/api/model_call.hpp"
+#include "kmeans/api/on_gpus.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -45,7 +47,7 @@ template <class T>
 Matrix<T> transform_block(const KMeansModel<T>& model, MatrixView<const T> points, std::int64_t first_row,
                           const Execution& execution) {
   return with_rows_of_table(first_row, execution, [&](const Execution& device) {
-    if (execution::is_for_several_gpus(device)) return kmeans_transform(model, points, device);
+    if (in_parts(points, device)) return kmeans_transform(model, points, device);
     return execution::whole_call<T>(transform_name, device, [&](const Execution& here, core::Ranks& ranks) {
       return distances_by_model(ModelCall<T>{transform_name, model, points, here, ranks, first_row});
     });
@@ -75,9 +77,10 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
   };
   Buffer<std::int32_t> labels = with_rows_of_table(rows_, execution, [&](const Execution& device) {
     inertia = {};
-    if (!execution::is_for_several_gpus(device)) return predict(points, memory, device, inertia).labels;
-    std::vector<core::ExactAccumulator> sums(device.gpus.size());
-    KMeansPrediction all = GpuParts<T>(points, device, memory_of_model_parts(model_.centroids))
+    const std::optional<Execution> parts = in_parts(points, memory.weights, model_.centroids.rows(), device);
+    if (!parts) return predict(points, memory, device, inertia).labels;
+    std::vector<core::ExactAccumulator> sums(parts->gpus.size());
+    KMeansPrediction all = GpuParts<T>(points, *parts, memory_of_model_parts(model_.centroids))
                                .run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own,
                                                            const Execution& here, int rank) {
                                  return predict(rows, own, here, sums[static_cast<std::size_t>(rank)]);

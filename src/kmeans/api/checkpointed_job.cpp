@@ -22,7 +22,15 @@ std::string place_of(const JobState<T>& state, int restarts) {
 }  // namespace
 
 template <class T>
-CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& plan) {
+MappedInputs mapped_inputs(const FitCall<T>& call) {
+  if (call.options.checkpoint.file.empty()) return {};
+  const auto address_of = [](auto view) { return view.place().is_host() ? view.data() : nullptr; };
+  return MappedInputs(
+      {address_of(call.points), address_of(call.memory.weights), address_of(call.memory.initial_centroids)});
+}
+
+template <class T>
+CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& plan, const MappedInputs& inputs) {
   const KMeansOptions& options = call.options;
   const KMeansCheckpoint& wanted = options.checkpoint;
   if (wanted.file.empty()) return {};
@@ -38,11 +46,13 @@ CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& pl
   std::optional<JobState<T>> found;
   if (wanted.resume) found = read_checkpoint<T>(options, job, call.points.columns(), ranks);
   CheckpointedJob<T> checkpointed;
+  checkpointed.inputs = inputs;
   ranks.agree([&] {
     if (!ranks.is_first()) return;
     std::error_code none;
     const bool exists = std::filesystem::exists(wanted.file, none);
-    checkpointed.file = std::make_unique<CheckpointFile<T>>(wanted, job, options.clusters, call.points.columns());
+    checkpointed.file =
+        std::make_unique<CheckpointFile<T>>(wanted, job, inputs, options.clusters, call.points.columns());
     if (exists && !wanted.resume)
       tell("'" + wanted.file +
            "' exists, and the first checkpoint of this fit replaces it; resume to continue from it");
@@ -57,7 +67,11 @@ CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& pl
   return checkpointed;
 }
 
-template CheckpointedJob<float> checkpointed_job(const FitCall<float>&, const JobPlan<float>&);
-template CheckpointedJob<double> checkpointed_job(const FitCall<double>&, const JobPlan<double>&);
+#define GRADUS_INSTANTIATE(T)                             \
+  template MappedInputs mapped_inputs(const FitCall<T>&); \
+  template CheckpointedJob<T> checkpointed_job(const FitCall<T>&, const JobPlan<T>&, const MappedInputs&)
+GRADUS_INSTANTIATE(float);
+GRADUS_INSTANTIATE(double);
+#undef GRADUS_INSTANTIATE
 
 }  // namespace gradus::kmeans_detail

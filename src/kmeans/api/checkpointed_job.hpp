@@ -14,12 +14,17 @@ template <class T>
 struct CheckpointedJob {
   JobState<T> state;
   bool resumed = false;
+  MappedInputs inputs;                      ///< of this rank
   std::unique_ptr<CheckpointFile<T>> file;  ///< null if this rank writes no checkpoints
 };
+
+/// Returns the mapped inputs of a job with checkpoints. Called before the job reads its points.
+template <class T>
+MappedInputs mapped_inputs(const FitCall<T>& call);
 
 /// Opens the checkpoint file, and reads it if the fit resumes. Returns an empty job if KMeansOptions::checkpoint is not
 /// set.
 template <class T>
-CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& plan);
+CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& plan, const MappedInputs& inputs);
 
 }  // namespace gradus::kmeans_detail

@@ -80,6 +80,7 @@ class Restarts {
     if (!is_complete) complete(*best);
     best->resumed = checkpointed_.resumed;
     best->metric = call_.options.metric;
+    if (!call_.options.checkpoint.file.empty()) call_.ranks.agree([&] { checkpointed_.inputs.require_unchanged(); });
     if (checkpointed_.file && first < call_.options.restarts) {
       checkpointed_.file->begin_fit(call_.options.restarts, &*best);
       checkpointed_.file->write_seeding();
@@ -142,9 +143,10 @@ template <class T>
 KMeansResult<T> fit(const FitCall<T>& call) {
   const auto start = core::Clock::now();
   const JobPlan<T> plan = plan_of(call);
+  const MappedInputs inputs = mapped_inputs(call);
   std::vector<Phase> phases;
   PreparedFit<T> prepared(call, plan, phases);
-  CheckpointedJob<T> checkpointed = checkpointed_job(call, plan);
+  CheckpointedJob<T> checkpointed = checkpointed_job(call, plan, inputs);
   KMeansResult<T> best = Restarts<T>(call, plan, prepared, checkpointed, phases).best();
   deliver(best.labels, call.memory.labels, prepared.points().source());
   report_run(best.report, *plan.variant, plan.here, std::move(phases), start);
@@ -158,7 +160,8 @@ namespace detail {
 template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) return room::fit_on_gpus(points, options, memory, execution);
+  if (const auto parts = room::in_parts(points, memory.weights, options.clusters, execution))
+    return room::fit_on_gpus(points, options, memory, *parts);
   return execution::whole_call<T>("kmeans", execution, [&](const Execution& here, core::Ranks& ranks) {
     const room::FitCall<T> call{points, options, memory, here, ranks};
     return options.standardize ? room::fit_standardized(call) : room::fit(call);

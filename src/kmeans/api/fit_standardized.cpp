@@ -1,6 +1,6 @@
+#include <optional>
 #include <utility>
 
-#include "execution/request.hpp"
 #include "kmeans/api/fit.hpp"
 #include "kmeans/api/on_gpus.hpp"
 #include "kmeans/standardization/standardization.hpp"
@@ -10,6 +10,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 KMeansResult<T> fit_standardized(const FitCall<T>& call) {
   const JobPlan<T> plan = check(call);
+  check_memory_with_copy(call, plan);
   const StandardizedPoints<T> points(call.points, plan.rows, plan.here);
   return fit_standardized(points, call.options, call.memory, points.here());
 }
@@ -20,9 +21,9 @@ KMeansResult<T> fit_standardized(const StandardizedPoints<T>& points, const KMea
   Matrix<T> centroids;
   const KMeansOptions plain = without_standardize(options);
   const KMeansMemory<T> standardized = points.standardized(memory, centroids);
-  KMeansResult<T> result = execution::is_for_several_gpus(here)
-                               ? fit_on_gpus(points.rows(), plain, standardized, here)
-                               : fit(FitCall<T>{points.rows(), plain, standardized, here, points.ranks()});
+  const std::optional<Execution> parts = in_parts(points.rows(), standardized.weights, plain.clusters, here);
+  KMeansResult<T> result = parts ? fit_on_gpus(points.rows(), plain, standardized, *parts)
+                                 : fit(FitCall<T>{points.rows(), plain, standardized, here, points.ranks()});
   points.add_to(result.report);
   result.standardization = points.by();
   result.standardized_centroids = std::move(result.centroids);

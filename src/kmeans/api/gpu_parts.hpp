@@ -1,9 +1,10 @@
 // Splits the rows of a k-means call over several GPUs (Execution::gpus). Each GPU gets consecutive rows, more of them
-// if it is faster or has more memory.
+// if it is faster or has more memory. If the caller has split the rows, the CPU can work on the parts, too.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "execution/request.hpp"
 #include "gradus/kmeans.hpp"
 #include "gradus/rows_of_rank.hpp"
+#include "kmeans/gpu/limits.hpp"
 #include "kmeans/points/host_copy.hpp"
 
 namespace gradus::kmeans_detail {
@@ -22,8 +24,21 @@ class GpuParts {
   /// Each part has at least one point. If there are fewer points than GPUs, some GPUs get no part. Throws
   /// OutOfMemoryError if a GPU has no room for its part.
   GpuParts(MatrixView<const T> points, const Execution& execution, const execution::PartMemory& needed)
-      : points_(points), execution_(without_surplus(execution, points.rows())), group_(execution_),
-        ranges_(group_.divide(points.rows(), needed)) {}
+      : execution_(without_surplus(execution, points.rows())), group_(execution_),
+        ranges_(group_.divide(points.rows(), [&](std::size_t part, std::int64_t rows) {
+          return rows > most_points_on_gpu ? std::numeric_limits<std::uint64_t>::max() : needed(part, rows);
+        })) {
+    for (int rank = 0; rank < group_.size(); ++rank) parts_.push_back(part(points, rank));
+  }
+  /// The parts exist already, one for each GPU. Without GPUs, the CPU works on all parts. No part may be empty.
+  GpuParts(std::vector<MatrixView<const T>> parts, const Execution& execution)
+      : execution_(execution), group_(execution_, static_cast<int>(parts.size())), parts_(std::move(parts)) {
+    std::int64_t first = 0;
+    for (const MatrixView<const T>& part : parts_) {
+      ranges_.push_back({first, part.rows()});
+      first += part.rows();
+    }
+  }
 
   /// Returns the part of `whole` that belongs to a rank. `whole` has one row or element per point, or is empty.
   template <class View>
@@ -37,12 +52,13 @@ class GpuParts {
   /// must be in host memory.
   template <class Call>
   auto run(const KMeansMemory<T>& memory, const Call& call) {
-    const execution::NamedPlace places[] = {{points_.place(), "points"}, {memory.weights.place(), "weights"}};
+    std::vector<execution::NamedPlace> places{{memory.weights.place(), "weights"}};
+    for (const MatrixView<const T>& part : parts_) places.push_back({part.place(), "points"});
     execution::wait_for_data(places, execution_);
     Matrix<T> centroids;
     const MatrixView<const T> initial = in_host_memory(memory.initial_centroids, centroids);
     return group_.run([&](int rank, const Execution& here) {
-      const execution::RowsForGpu<T> rows(part(points_, rank), here.gpu);
+      const execution::RowsForGpu<T> rows(parts_[static_cast<std::size_t>(rank)], here.gpu);
       const execution::ElementsForGpu<T> weights(part(memory.weights, rank), here.gpu);
       KMeansMemory<T> own = memory;
       own.weights = weights.view();
@@ -58,7 +74,7 @@ class GpuParts {
   auto run_for_labels(const KMeansMemory<T>& memory, const Call& call) {
     KMeansMemory<T> all = memory;
     const bool has_room = !memory.labels.empty() && memory.labels.place().is_host();
-    Buffer<std::int32_t> labels(has_room ? 0 : points_.rows());
+    Buffer<std::int32_t> labels(has_room ? 0 : rows());
     if (!has_room) all.labels = {labels.data(), labels.size()};
     auto results = run(all, call);
     auto& first = results.front();
@@ -66,7 +82,7 @@ class GpuParts {
     for (int rank = 0; rank < group_.size(); ++rank)
       rechecked += results[static_cast<std::size_t>(rank)].report.rechecked *
                    static_cast<double>(ranges_[static_cast<std::size_t>(rank)].rows);
-    first.report.rechecked = rechecked / static_cast<double>(points_.rows());
+    first.report.rechecked = rechecked / static_cast<double>(rows());
     group_.describe(first.report);
     if (memory.labels.empty()) first.labels = std::move(labels);
     else if (!has_room)
@@ -83,16 +99,18 @@ class GpuParts {
   void describe(RunReport& report) const { group_.describe(report); }
 
  private:
+  std::int64_t rows() const { return ranges_.back().first + ranges_.back().rows; }
+
   static Execution without_surplus(Execution execution, std::int64_t rows) {
     if (rows < std::ssize(execution.gpus))
       execution.gpus.resize(static_cast<std::size_t>(std::max<std::int64_t>(rows, 1)));
     return execution;
   }
 
-  MatrixView<const T> points_;
   Execution execution_;
   execution::GpuGroup group_;
   std::vector<RowRange> ranges_;
+  std::vector<MatrixView<const T>> parts_;
 };
 
 /// Returns a lower bound of the GPU memory of a part that compares points with the centroids of a model.

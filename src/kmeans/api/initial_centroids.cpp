@@ -54,6 +54,7 @@ template <class T>
 KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call) {
   call.ranks.agree([&] { check_no_labels(call.memory); });
   const JobPlan<T> plan = check(call);
+  check_memory_with_copy(call, plan);
   const StandardizedPoints<T> points(call.points, plan.rows, plan.here);
   Matrix<T> copy;
   KMeansInitialCentroids<T> first =
@@ -76,8 +77,8 @@ namespace detail {
 template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
-  if (execution::is_for_several_gpus(execution))
-    return room::initial_centroids_on_gpus(points, options, memory, execution);
+  if (const auto parts = room::in_parts(points, memory.weights, options.clusters, execution))
+    return room::initial_centroids_on_gpus(points, options, memory, *parts);
   return execution::whole_call<T>(
       "kmeans_initial_centroids", execution, [&](const Execution& here, core::Ranks& ranks) {
         const room::FitCall<T> call{points, options, memory, here, ranks, room::Extent::first_centroids};

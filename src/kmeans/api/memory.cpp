@@ -1,7 +1,6 @@
 // kmeans_memory(): estimates the memory of a fit by the same steps as the fit itself.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/estimate.hpp"
+#include "kmeans/api/on_gpus.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/points/gpu_tier.hpp"
 
@@ -67,13 +67,13 @@ MemoryEstimate room::memory_of_part(KMeansShape shape, const KMeansOptions& opti
 
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
-  if (!execution.gpus.empty()) return memory_on_gpus(shape, options, execution);
+  const std::optional<Execution> parts = room::in_parts(shape, options.clusters, execution);
+  if (parts || !execution.gpus.empty()) return memory_on_gpus(shape, options, parts ? *parts : execution);
   execution::check_execution(execution);
   room::check_options(options);
   execution::check_element_bytes(shape.element_bytes);
-  constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
-  if (shape.points < 1 || shape.dimensions < 1 || shape.points > most_points)
-    throw UsageError("a fit has 1 to " + std::to_string(most_points) + " points of at least one dimension, not " +
+  if (shape.points < 1 || shape.dimensions < 1 || shape.points > room::most_points)
+    throw UsageError("a fit has 1 to " + std::to_string(room::most_points) + " points of at least one dimension, not " +
                      std::to_string(shape.points) + " x " + std::to_string(shape.dimensions));
   if (options.clusters > shape.points)
     throw UsageError(std::to_string(options.clusters) + " clusters cannot be made of " + std::to_string(shape.points) +

@@ -1,7 +1,10 @@
 #include "kmeans/api/on_gpus.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "execution/gpu_support.hpp"
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/kmeans.hpp"
@@ -38,7 +41,38 @@ execution::PartMemory memory_of_parts(MatrixView<const T> points, const KMeansOp
   };
 }
 
+/// Returns true if a call whose request lists no GPU runs on a GPU. `part` is the shape of one of its parts.
+bool runs_on_gpu(const Shape& part, MemoryPlace points, const Execution& execution) {
+  if (execution.device != Device::automatic) return execution.device == Device::gpu;
+  if (!points.is_host()) return true;
+  if (!execution.variant.empty())
+    return core::find_variant(variants(), execution.variant, Room::name).backend == core::Backend::cuda;
+  return part.clusters > 0 && choose(part, execution::GrantedMachine(execution)).backend == core::Backend::cuda;
+}
+
 }  // namespace
+
+std::optional<Execution> in_parts(const KMeansShape& shape, std::int64_t clusters, const Execution& execution,
+                                  std::int64_t most_of_a_part) {
+  const bool are_too_many = shape.points > most_of_a_part && shape.points <= most_points;
+  if (!are_too_many || execution.communicator != nullptr)
+    return execution::is_for_several_gpus(execution) ? std::optional(execution) : std::nullopt;
+  // Parts have at most half of the points that a GPU supports, so that a fast GPU may get more than the others.
+  const std::int64_t usual = most_of_a_part / 2 + 1;
+  const std::int64_t gpus = std::max<std::int64_t>(1, std::ssize(execution.gpus));
+  const std::int64_t parts_of_a_gpu = (shape.points + gpus * usual - 1) / (gpus * usual);
+  Execution parts = execution;
+  const execution::GrantedMachine machine(execution);
+  parts.gpu_memory_limit = std::max<std::uint64_t>(
+      1, execution::plannable_memory(execution::least_gpu(machine)) / static_cast<std::uint64_t>(parts_of_a_gpu));
+  const Shape part{std::min(usual, shape.points), shape.dimensions, clusters, shape.element_bytes, shape.weighted};
+  if (execution.gpus.empty() && !runs_on_gpu(part, shape.place, parts)) return std::nullopt;
+  const int one = shape.place.is_host() ? execution.gpu : shape.place.gpu;
+  parts.gpus.clear();
+  for (const int gpu : execution.gpus.empty() ? std::vector<int>{one} : execution.gpus)
+    parts.gpus.insert(parts.gpus.end(), static_cast<std::size_t>(parts_of_a_gpu), gpu);
+  return parts;
+}
 
 template <class T>
 KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,

@@ -2,11 +2,13 @@
 
 #include <string>
 
+#include "core/checked.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -52,7 +54,9 @@ void choose(const FitCall<T>& call, JobPlan<T>& plan) {
 template <class T>
 void estimate(const FitCall<T>& call, JobPlan<T>& plan) {
   const auto bytes_of = [&](const Variant& variant, SeedingFilter filter) {
-    return host_memory(plan.shape, call.options, plan.here, variant, filter, call.extent);
+    return core::checked_add(call.copy_bytes,
+                             host_memory(plan.shape, call.options, plan.here, variant, filter, call.extent),
+                             "the memory of the job");
   };
   plan.variant = &within_memory(*plan.variant, call.execution,
                                 [&](const Variant& variant) { return bytes_of(variant, SeedingFilter::never); });
@@ -61,16 +65,41 @@ void estimate(const FitCall<T>& call, JobPlan<T>& plan) {
   const bool never = call.ranks.any([&] { return plan.filter == SeedingFilter::never; });
   if (never) plan.filter = SeedingFilter::never;
   call.ranks.agree([&] {
-    if (never) execution::check_memory(bytes(SeedingFilter::never), plan.here);
+    if (never)
+      execution::check_memory(
+          bytes(SeedingFilter::never), plan.here,
+          call.copy_bytes > 0 ? "a standardized copy of the points takes " + core::size_text(call.copy_bytes) + " of it"
+                              : "");
     cpu::start_team(cpu::thread_count(plan.here));
   });
+}
+
+template <class T>
+void check_memory_with_copy(const FitCall<T>& call, JobPlan<T> plan) {
+  const std::int64_t rows = call.points.rows();
+  const std::int64_t columns = call.points.columns();
+  const KMeansOptions plain = without_standardize(call.options);
+  // A view of the copy, which does not exist yet. The steps below do not read the points.
+  const MatrixView<const T> copy(nullptr, rows, columns);
+  const FitCall<T> call_on_copy{copy,
+                                plain,
+                                call.memory,
+                                plan.here,
+                                call.ranks,
+                                call.extent,
+                                core::checked_multiply(static_cast<std::uint64_t>(rows) * sizeof(T),
+                                                       static_cast<std::uint64_t>(columns), "points")};
+  describe(call_on_copy, plan);
+  choose(call_on_copy, plan);
+  estimate(call_on_copy, plan);
 }
 
 #define GRADUS_INSTANTIATE(T)                             \
   template JobPlan<T> check(const FitCall<T>&);           \
   template void describe(const FitCall<T>&, JobPlan<T>&); \
   template void choose(const FitCall<T>&, JobPlan<T>&);   \
-  template void estimate(const FitCall<T>&, JobPlan<T>&)
+  template void estimate(const FitCall<T>&, JobPlan<T>&); \
+  template void check_memory_with_copy(const FitCall<T>&, JobPlan<T>)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

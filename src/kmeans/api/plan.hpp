@@ -39,6 +39,7 @@ struct FitCall {
   const Execution& execution;
   core::Ranks& ranks;
   Extent extent = Extent::fit;
+  std::uint64_t copy_bytes = 0;  ///< size of a copy of the points that is part of the job's memory
 };
 
 // The first four steps of a FitCall.
@@ -51,6 +52,11 @@ void choose(const FitCall<T>& call, JobPlan<T>& plan);
 /// Estimates memory and starts the threads.
 template <class T>
 void estimate(const FitCall<T>& call, JobPlan<T>& plan);
+
+/// Throws OutOfMemoryError unless memory suffices for a standardized copy of the points, and for the call on this copy.
+/// So the error names all memory of the job, and no copy is made in vain. `plan`: the result of check().
+template <class T>
+void check_memory_with_copy(const FitCall<T>& call, JobPlan<T> plan);
 
 /// Runs the first four steps of a call.
 template <class Call>

@@ -13,7 +13,7 @@ namespace detail {
 template <class T>
 Matrix<T> kmeans_restore(MatrixView<const T> rows, const KMeansStandardization& by) {
   return execution::whole_call([&] {
-    execution::check_extent(rows, "rows");
+    execution::check_extent(rows, "rows", room::most_points);
     if (!rows.place().is_host())
       throw UnsupportedError(about("rows") + "they are on " + execution::gpu_number(rows.place().gpu) +
                              ", but rows are restored on the CPU; copy them to host memory");

@@ -36,11 +36,10 @@ std::uint64_t transform_memory(const ModelCall<T>& call, const Execution& execut
   const MatrixView<const T>& points = call.points;
   const MatrixView<const T>& centroids = call.model.centroids;
   const Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
-  const bool on_gpu = execution.device == Device::gpu;
   const bool unit_length = call.model.metric == KMeansMetric::cosine;
   std::int64_t copied_rows = unit_length || !centroids.place().is_host() ? centroids.rows() : 0;
   if (unit_length && !centroids.place().is_host()) copied_rows += centroids.rows();
-  if (unit_length && !on_gpu) copied_rows += points.rows();
+  if (unit_length && execution.device != Device::gpu) copied_rows += points.rows();
   return core::checked_add(column_bytes(shape, cpu::thread_count(execution)),
                            core::checked_multiply(static_cast<std::uint64_t>(copied_rows) * sizeof(T),
                                                   static_cast<std::uint64_t>(points.columns()), "points"),
@@ -148,7 +147,8 @@ namespace detail {
 template <class T>
 RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                            const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) return room::transform_on_gpus(model, points, distances, execution);
+  if (const auto parts = room::in_parts(points, execution))
+    return room::transform_on_gpus(model, points, distances, *parts);
   constexpr const char* name = room::transform_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::transform_by_model(room::TransformCall<T>{{name, model, points, here, ranks}, distances});
@@ -157,7 +157,7 @@ RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> poin
 
 template <class T>
 Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) return room::transform_on_gpus(model, points, execution);
+  if (const auto parts = room::in_parts(points, execution)) return room::transform_on_gpus(model, points, *parts);
   return execution::whole_call<T>(room::transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::distances_by_model(room::ModelCall<T>{room::transform_name, model, points, here, ranks});
   });

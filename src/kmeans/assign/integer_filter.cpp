@@ -41,22 +41,26 @@ constexpr std::int64_t byte_points = 4;
 constexpr std::int64_t byte_panel = byte_vectors * vector_lanes;
 static_assert(sub_block % byte_points == 0 && padded_clusters(1) % byte_panel == 0);
 
-// Quantizes the negated points of a tile to 8 bits. errors[p] receives the norm of the rounding errors of point p, in
-// steps.
+// Quantizes the negated points of a tile to 8 bits. place(p, dim) is the index in `out`. errors[p] receives the norm of
+// the rounding errors of point p, in steps, and sums[p] the sum of its integers.
+template <class Place>
 void quantize_bytes(const float* tile, std::int64_t count, std::int64_t stride, float steps, std::int8_t* out,
-                    double* errors) {
+                    const Place& place, double* errors, std::int32_t* sums) {
   const hn::ScalableTag<float> f;
   const hn::Rebind<std::int8_t, decltype(f)> narrow;
   const auto factor = hn::Set(f, -steps);
   for (std::int64_t point = 0; point < count; ++point) {
     auto squares = hn::Zero(f);
+    auto sum = hn::Zero(WideTag());
     for (std::int64_t dim = 0; dim < stride; dim += vector_lanes) {
       const auto value = hn::LoadU(f, tile + point * stride + dim);
       const auto rounded = hn::NearestInt(hn::Mul(value, factor));
       const auto error = hn::MulSub(value, factor, hn::ConvertTo(f, rounded));
       squares = hn::MulAdd(error, error, squares);
-      hn::StoreU(hn::DemoteTo(narrow, rounded), narrow, out + point * stride + dim);
+      sum = sum + rounded;
+      hn::StoreU(hn::DemoteTo(narrow, rounded), narrow, out + place(point, dim));
     }
+    sums[point] = hn::GetLane(hn::SumOfLanes(WideTag(), sum));
     errors[point] = __builtin_sqrt(static_cast<double>(hn::GetLane(hn::SumOfLanes(f, squares))));
   }
 }
@@ -78,9 +82,10 @@ void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::ui
   const WideTag wide;
   const hn::Repartition<std::uint8_t, WideTag> bytes;
   const std::int64_t stride = padded_dimensions(dimensions);
+  const std::int64_t panel_stride = padded_bytes(dimensions);
   const std::int64_t quads = (dimensions + 7) / 8 * 2;  // the padding is zero, so each step may process two quads
   for (std::int64_t cluster = 0; cluster < clusters; cluster += byte_panel) {
-    const std::uint8_t* const panel = panels + cluster * stride;
+    const std::uint8_t* const panel = panels + cluster * panel_stride;
     for (std::int64_t point = 0; point < count; point += byte_points) {
       DotVector sums[byte_points][byte_vectors];
 #pragma GCC unroll 8
@@ -153,18 +158,22 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
   return count;
 }
 
-// Searches like search_kernel below, but with 8-bit integers.
-template <class T>
-std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std::int64_t count, std::int32_t* labels,
-                          FilterScratch& scratch) {
+// A sub-block of points whose negated coordinates are quantized to 8 bits.
+struct QuantizedBytes {
+  double unit;                      // number of score steps in a scaled squared length of 1
+  double squared_norms[sub_block];  // see square_rounding()
+  double errors[sub_block];         // error bounds of the scores, in score steps
+  std::int32_t sums[sub_block];     // sums of the integers
+};
+
+// Quantizes points to bytes. Computes half the squared norms of the centroids in score steps.
+template <class T, class Place>
+void quantize_byte_points(const FilterView<T>& filter, const T* const* rows, std::int64_t count, float* tile,
+                          std::int8_t* out, const Place& place, std::int32_t* offsets, QuantizedBytes& points) {
   const std::int64_t d = filter.dimensions;
   const std::int64_t stride = padded_dimensions(d);
-  const std::int64_t places = padded_clusters(filter.clusters);
-  const std::int64_t least_stride = padded_least(filter.clusters);
-  double squared_norms[sub_block];
-  double errors[sub_block];
-  load_tile(filter, rows, count, scratch.tile.data(), squared_norms);
-  const auto largest = static_cast<double>(largest_magnitude(scratch.tile.data(), count * stride));
+  load_tile(filter, rows, count, tile, points.squared_norms);
+  const auto largest = static_cast<double>(largest_magnitude(tile, count * stride));
   // The largest magnitude becomes 127 steps, or fewer if half the squared norm of a centroid would then exceed 29 bits.
   double steps = 127.0 / (largest > 0 ? largest : 1.0);
   const double most =
@@ -172,25 +181,41 @@ std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std
   if (steps > most) steps = most;
   if (steps > 0x1p60) steps = 0x1p60;
   steps = static_cast<double>(static_cast<float>(steps * (1 - 0x1p-20)));
-  auto* const points = reinterpret_cast<std::int8_t*>(scratch.points.data());
-  quantize_bytes(scratch.tile.data(), count, stride, static_cast<float>(steps), points, errors);
-  quantize_offsets(filter, steps * filter.byte_steps, places, scratch.offsets.data());
-  multiply_bytes(points, count, filter.byte_panels, scratch.offsets.data(), d, places, scratch.scores.data(),
+  points.unit = steps * filter.byte_steps;
+  quantize_bytes(tile, count, stride, static_cast<float>(steps), out, place, points.errors, points.sums);
+  quantize_offsets(filter, points.unit, padded_clusters(filter.clusters), offsets);
+  for (std::int64_t point = 0; point < count; ++point) {
+    const double length = __builtin_sqrt(points.squared_norms[point] * (1 + square_rounding(d)));
+    const double norm = length * steps;
+    // This error bound follows by Cauchy-Schwarz from y.b - qy.qb = ey.qb + y.eb (simd_large_dim.cpp). Here ey includes
+    // the rounding of the tile to float.
+    points.errors[point] =
+        (points.errors[point] * (1 + square_rounding(d)) + 0x1p-22 * norm + 1e-6) * filter.byte_largest_norm +
+        norm * filter.byte_largest_error + 3 + chain_error(filter, length, points.unit);
+  }
+}
+
+// Searches like search_kernel below, but with 8-bit integers.
+template <class T>
+std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std::int64_t count, std::int32_t* labels,
+                          FilterScratch& scratch) {
+  const std::int64_t d = filter.dimensions;
+  const std::int64_t places = padded_clusters(filter.clusters);
+  const std::int64_t least_stride = padded_least(filter.clusters);
+  auto* const bytes = reinterpret_cast<std::int8_t*>(scratch.points.data());
+  QuantizedBytes points;
+  const auto place = [d](std::int64_t point, std::int64_t dim) { return point * padded_dimensions(d) + dim; };
+  quantize_byte_points(filter, rows, count, scratch.tile.data(), bytes, place, scratch.offsets.data(), points);
+  multiply_bytes(bytes, count, filter.byte_panels, scratch.offsets.data(), d, places, scratch.scores.data(),
                  scratch.least.data(), least_stride);
 
   std::int64_t rechecked = 0;
   std::int64_t all_candidates = 0;
   for (std::int64_t point = 0; point < count; ++point) {
     const std::int32_t* const least = scratch.least.data() + point * least_stride;
-    const double length = __builtin_sqrt(squared_norms[point] * (1 + square_rounding(d)));
-    const double norm = length * steps;
-    // This error bound follows by Cauchy-Schwarz from y.b - qy.qb = ey.qb + y.eb (simd_large_dim.cpp). Here ey includes
-    // the rounding of the tile to float.
-    const double error = (errors[point] * (1 + square_rounding(d)) + 0x1p-22 * norm + 1e-6) * filter.byte_largest_norm +
-                         norm * filter.byte_largest_error + 3 + chain_error(filter, length, steps * filter.byte_steps);
-    const double limit = static_cast<double>(least_score(least, places / byte_vectors)) + 2.001 * error;
+    const double limit = static_cast<double>(least_score(least, places / byte_vectors)) + 2.001 * points.errors[point];
     const std::int64_t candidates = collect_bytes(scratch.scores.data() + point * byte_panel, least, places,
-                                                  static_cast<std::int32_t>(limit < 0x7e000000 ? limit : 0x7e000000),
+                                                  static_cast<std::int32_t>(limit < no_limit ? limit : no_limit),
                                                   scratch.hits.data(), scratch.candidates.data());
     all_candidates += candidates;
     bool doubtful = false;
@@ -245,6 +270,142 @@ std::int64_t search_kernel(const FilterView<T>& filter, const T* const* rows, st
     }
   }
   return rechecked;
+}
+
+#if GRADUS_DOT_INSTRUCTIONS && HWY_TARGET == HWY_AVX3
+// Computes the distance to one cluster and returns the limit that follows for the scores of the other clusters. If a
+// score exceeds the limit, its cluster is farther, also by the canonical chain. `limit` is returned if it is lower.
+//
+// A score is the offset plus the products of the point's negated integers with the centroid's integers plus 128. So it
+// differs from unit (|b|^2 / 2 - y.b) = unit (D - |y|^2) / 2 by 128 times the sum of the point's integers and by the
+// error. distance_rounding() covers the errors of the distance and of this cluster's chain. The error of the score
+// covers the chain of the other cluster, because chain_error() exceeds g D / 2.
+template <class T>
+std::int32_t limit_by(const FilterView<T>& filter, const QuantizedBytes& points, std::int64_t point, const T* row,
+                      std::int32_t cluster, std::int32_t limit) {
+  const std::int64_t d = filter.dimensions;
+  const double distance = near_distance(row, filter.centroids + cluster * d, d) * (1 + distance_rounding<T>(d)) +
+                          (sizeof(T) == 4 ? 1e-30 : 1e-290);
+  const double lowered =
+      0.5 * points.unit *
+          (distance * filter.scale * filter.scale - points.squared_norms[point] * (1 - square_rounding(d))) +
+      128.0 * points.sums[point] + 1.001 * points.errors[point] + 1;
+  return lowered < limit ? static_cast<std::int32_t>(lowered > -no_limit ? lowered : -no_limit) : limit;
+}
+
+// Prefetches the first lines of a centroid. The hardware prefetches the other lines.
+template <class T>
+void prefetch_centroid(const FilterView<T>& filter, std::int32_t cluster) {
+  constexpr std::int64_t most_bytes = 512;
+  const auto* const row = reinterpret_cast<const char*>(filter.centroids + cluster * filter.dimensions);
+  const std::int64_t bytes = filter.dimensions * static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t at = 0; at < bytes && at < most_bytes; at += 64) __builtin_prefetch(row + at, 0, 3);
+}
+
+// Searches at most TileScratch::points points with AMX tiles. Before the search, the distance to the centroid of the
+// previous label limits the scores; afterwards, the distance to the candidate with the least score does. Only
+// candidates within this limit are compared by their distances.
+template <class T>
+std::int64_t search_with_tiles(const FilterView<T>& filter, const T* const* rows, std::int64_t count,
+                               std::int64_t ahead, const std::int32_t* before, std::int32_t* labels,
+                               FilterScratch& scratch) {
+  const std::int64_t places = padded_clusters(filter.clusters);
+  const std::int64_t row_bytes = padded_bytes(filter.dimensions);
+  const std::int64_t capacity = TileScratch::capacity(filter.clusters);
+  TileScratch& tiles = scratch.tiles;
+  QuantizedBytes groups[tile_groups];
+  std::int32_t bands[TileScratch::points];
+  std::int32_t limits[TileScratch::points];
+  std::int32_t counts[TileScratch::points];
+  for (std::int64_t first = 0; first < count; first += tile_group) {
+    const std::int64_t size = count - first < tile_group ? count - first : tile_group;
+    QuantizedBytes& points = groups[first / tile_group];
+    for (std::int64_t point = 0; point < size; ++point)
+      if (before[first + point] >= 0) prefetch_centroid(filter, before[first + point]);
+    const auto place = [row_bytes](std::int64_t point, std::int64_t dim) { return tile_index(point, dim, row_bytes); };
+    quantize_byte_points(filter, rows + first, size, scratch.tile.data(), tiles.rows.data() + first * row_bytes, place,
+                         tiles.offsets.data() + first / tile_group * places, points);
+    for (std::int64_t point = 0; point < tile_group; ++point) {
+      const std::int64_t at = first + point;
+      limits[at] = -no_limit;  // rows without a point have no candidates
+      bands[at] = 0;
+      if (point >= size) continue;
+      const double band = 2.001 * points.errors[point] + 1;
+      bands[at] = static_cast<std::int32_t>(band < no_limit ? band : no_limit);
+      limits[at] = before[at] < 0 ? no_limit : limit_by(filter, points, point, rows[at], before[at], no_limit);
+    }
+  }
+  search_tiles({row_bytes, places, (count + tile_group - 1) / tile_group, filter.byte_panels, tiles.rows.data(),
+                tiles.offsets.data(), bands, limits, counts, capacity, tiles.scores.data(), tiles.clusters.data(),
+                reinterpret_cast<const char* const*>(rows + count), ahead,
+                filter.dimensions * static_cast<std::int64_t>(sizeof(T))});
+
+  std::int64_t rechecked = 0;
+  for (std::int64_t first = 0; first < count; first += tile_group) {
+    const std::int64_t end = count - first < tile_group ? count : first + tile_group;
+    std::int64_t all_candidates = 0;
+    bool overflows = false;
+    for (std::int64_t at = first; at < end; ++at)
+      for (std::int64_t index = 0; counts[at] > 1 && index < counts[at]; ++index)
+        if (tiles.scores[at * capacity + index] <= limits[at])
+          prefetch_centroid(filter, tiles.clusters[at * capacity + index]);
+    for (std::int64_t at = first; at < end; ++at) {
+      if (counts[at] == too_many) {
+        overflows = true;
+        continue;
+      }
+      std::int32_t* const scores = tiles.scores.data() + at * capacity;
+      const std::int32_t* const clusters = tiles.clusters.data() + at * capacity;
+      std::int32_t* const candidates = scratch.candidates.data();
+      std::int64_t best = 0;
+      for (std::int64_t index = 1; index < counts[at]; ++index) best = scores[index] < scores[best] ? index : best;
+      std::int32_t limit = limits[at];
+      const auto keep = [&] {
+        std::int64_t left = 0;
+        for (std::int64_t index = 0; index < counts[at]; ++index) {
+          candidates[left] = clusters[index];
+          left += scores[index] <= limit;
+        }
+        return left;
+      };
+      std::int64_t left = keep();
+      if (left > 1 && clusters[best] != before[at]) {
+        limit = limit_by(filter, groups[first / tile_group], at - first, rows[at], clusters[best], limit);
+        left = keep();
+      }
+      all_candidates += left;
+      bool doubtful = false;
+      labels[at] = nearest_candidate(filter, rows[at], left, scratch, doubtful);
+      rechecked += doubtful;
+    }
+    // As in search_bytes(), but tiles save more of the time of the 16-bit level.
+    if (overflows || all_candidates > (end - first) * (2 + filter.clusters / 8)) scratch.word_searches = 15;
+    if (overflows) rechecked += search_kernel(filter, rows + first, end - first, labels + first, {}, scratch);
+  }
+  return rechecked;
+}
+
+bool can_use_tiles() { return true; }
+#else
+template <class T>
+std::int64_t search_with_tiles(const FilterView<T>&, const T* const*, std::int64_t, std::int64_t, const std::int32_t*,
+                               std::int32_t*, FilterScratch&) {
+  return 0;
+}
+
+bool can_use_tiles() { return false; }
+#endif
+
+std::int64_t search_tiles_f32(const FilterView<float>& filter, const float* const* rows, std::int64_t count,
+                              std::int64_t ahead, const std::int32_t* before, std::int32_t* labels,
+                              FilterScratch& scratch) {
+  return search_with_tiles(filter, rows, count, ahead, before, labels, scratch);
+}
+
+std::int64_t search_tiles_f64(const FilterView<double>& filter, const double* const* rows, std::int64_t count,
+                              std::int64_t ahead, const std::int32_t* before, std::int32_t* labels,
+                              FilterScratch& scratch) {
+  return search_with_tiles(filter, rows, count, ahead, before, labels, scratch);
 }
 
 std::int64_t search_f32(const FilterView<float>& filter, const float* const* rows, std::int64_t count,
@@ -345,7 +506,7 @@ HWY_INLINE double quantize_centroid(const double* row, std::int64_t dimensions, 
 double pack_bytes(const double* row, std::int64_t cluster, std::int64_t dimensions, double steps, std::uint8_t* panels,
                   double* norm) {
 #if GRADUS_DOT_INSTRUCTIONS
-  std::uint8_t* const panel = panels + cluster / byte_panel * byte_panel * padded_dimensions(dimensions);
+  std::uint8_t* const panel = panels + cluster / byte_panel * byte_panel * padded_bytes(dimensions);
   return quantize_centroid(row, dimensions, steps, norm, [&](std::int64_t first, std::int32_t* integers) HWY_ATTR {
     for (std::int64_t dim = 0; dim < 16; ++dim) integers[dim] = first + dim < dimensions ? integers[dim] + 128 : 0;
     for (std::int64_t quad = 0; quad < 4; ++quad) {
@@ -391,6 +552,9 @@ namespace gradus::kmeans_detail {
 
 HWY_EXPORT(search_f32);
 HWY_EXPORT(search_f64);
+HWY_EXPORT(search_tiles_f32);
+HWY_EXPORT(search_tiles_f64);
+HWY_EXPORT(can_use_tiles);
 HWY_EXPORT(nearest_of_f32);
 HWY_EXPORT(nearest_of_f64);
 HWY_EXPORT(move_centroid_f32);
@@ -401,18 +565,33 @@ HWY_EXPORT(has_dot_instructions);
 
 bool machine_has_dot_instructions() { return dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)(); }
 
+TileScratch::TileScratch(std::int64_t of_clusters, std::int64_t dimensions) {
+  if (!uses_tiles(dimensions, of_clusters)) return;
+  rows = Buffer<std::int8_t>(points * padded_bytes(dimensions), 0);
+  offsets = Buffer<std::int32_t>(tile_groups * padded_clusters(of_clusters));
+  scores = Buffer<std::int32_t>(points * capacity(of_clusters));
+  clusters = Buffer<std::int32_t>(points * capacity(of_clusters));
+}
+
 FilterScratch::FilterScratch(std::int64_t clusters, std::int64_t dimensions)
     : tile(sub_block * padded_dimensions(dimensions)), points(sub_block * padded_dimensions(dimensions)),
       scores(sub_block * padded_clusters(clusters)), least(sub_block * padded_least(clusters)),
       offsets(padded_clusters(clusters)), hits(padded_clusters(clusters)),
-      candidates(static_cast<std::size_t>(padded_clusters(clusters) + 1)), distances(candidates.size()) {}
+      candidates(static_cast<std::size_t>(padded_clusters(clusters) + 1)), distances(candidates.size()),
+      tiles(clusters, dimensions) {}
 
 std::uint64_t FilterScratch::bytes(const Shape& shape) {
   const auto d = static_cast<std::uint64_t>(padded_dimensions(shape.dimensions));
   const auto k = static_cast<std::uint64_t>(padded_clusters(shape.clusters));
+  const std::uint64_t of_tiles = uses_tiles(shape.dimensions, shape.clusters)
+                                     ? static_cast<std::uint64_t>(TileScratch::points) *
+                                               (static_cast<std::uint64_t>(padded_bytes(shape.dimensions)) +
+                                                8 * static_cast<std::uint64_t>(TileScratch::capacity(shape.clusters))) +
+                                           static_cast<std::uint64_t>(4 * tile_groups) * k
+                                     : 0;
   return static_cast<std::uint64_t>(sub_block) *
              (6 * d + 4 * k + 4 * static_cast<std::uint64_t>(padded_least(shape.clusters))) +
-         16 * k;
+         16 * k + of_tiles;
 }
 
 template <class T>
@@ -438,7 +617,8 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
   // With few clusters, the 8-bit level saves less time than it takes to compute the distances of its candidates. With
   // very many columns, 8-bit sums may exceed 30 bits.
   has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
-  if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_dimensions(problem.d()), 0);
+  has_tiles_ = has_bytes_ && uses_tiles(problem.d(), problem.k()) && HWY_DYNAMIC_DISPATCH(can_use_tiles)();
+  if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_bytes(problem.d()), 0);
 }
 
 namespace {
@@ -572,7 +752,8 @@ FilterView<T> IntegerFilter<T>::view() const {
           has_bytes_ ? byte_panels_.data() : nullptr,
           byte_steps_,
           byte_largest_norm_,
-          byte_largest_error_};
+          byte_largest_error_,
+          has_tiles_};
 }
 
 template <class T>
@@ -584,12 +765,26 @@ std::int64_t IntegerFilter<T>::search(const T* const* rows, std::int64_t count, 
 
 template <class T>
 std::int64_t IntegerFilter<T>::search_block(const T* rows, std::int64_t stride, std::int64_t count,
-                                            std::int32_t* labels, const DistanceBounds& bounds,
-                                            FilterScratch& scratch) const {
+                                            const std::int32_t* before, std::int32_t* labels,
+                                            const DistanceBounds& bounds, FilterScratch& scratch) const {
   std::int64_t rechecked = 0;
-  for (std::int64_t first = 0; first < count; first += sub_block) {
-    const T* pointers[sub_block];
-    const std::int64_t size = std::min(sub_block, count - first);
+  std::int64_t size;
+  for (std::int64_t first = 0; first < count; first += size) {
+    const T* pointers[2 * TileScratch::points];
+    if (has_tiles_ && !bounds.lower && scratch.word_searches == 0) {
+      size = std::min(TileScratch::points, count - first);
+      const std::int64_t rest = problem_.n() - (rows - problem_.points.row(0)) / stride - first - size;
+      const std::int64_t ahead = std::min(TileScratch::points, rest);
+      for (std::int64_t index = 0; index < size + ahead; ++index) pointers[index] = rows + (first + index) * stride;
+      if constexpr (sizeof(T) == 4)
+        rechecked += HWY_DYNAMIC_DISPATCH(search_tiles_f32)(view(), pointers, size, ahead, before + first,
+                                                            labels + first, scratch);
+      else
+        rechecked += HWY_DYNAMIC_DISPATCH(search_tiles_f64)(view(), pointers, size, ahead, before + first,
+                                                            labels + first, scratch);
+      continue;
+    }
+    size = std::min(sub_block, count - first);
     for (std::int64_t index = 0; index < size; ++index) pointers[index] = rows + (first + index) * stride;
     // Prefetch the next sub-block of points while the current one is searched.
     for (std::int64_t row = first + sub_block; row < std::min(first + 2 * sub_block, count); ++row)
@@ -616,7 +811,7 @@ template <class T>
 std::uint64_t IntegerFilter<T>::bytes(const Shape& shape) {
   const auto d = static_cast<std::uint64_t>(padded_dimensions(shape.dimensions));
   const auto k = static_cast<std::uint64_t>(padded_clusters(shape.clusters));
-  return 3 * d * k + 8 * (d + k);
+  return 2 * d * k + k * static_cast<std::uint64_t>(padded_bytes(shape.dimensions)) + 8 * (d + k);
 }
 
 template class IntegerFilter<float>;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/stop.hpp"
+#include "kmeans/assign/byte_tiles.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -49,6 +50,22 @@ struct FilterView {
   double byte_steps;                ///< number of 8-bit quantization steps in a scaled length of 1
   double byte_largest_norm;         ///< like largest_norm, but for the 8-bit level
   double byte_largest_error;
+  bool tiles;  ///< true if the 8-bit level uses AMX tiles
+};
+
+/// Scratch memory of a search with AMX tiles. It is empty on other machines.
+struct TileScratch {
+  static constexpr std::int64_t points = tile_groups * tile_group;
+
+  TileScratch(std::int64_t clusters, std::int64_t dimensions);
+
+  /// Returns the capacity of a point's list of candidates. It is not a power of two, to avoid cache conflicts.
+  static constexpr std::int64_t capacity(std::int64_t clusters) { return padded_clusters(clusters) / 8 + 144; }
+
+  Buffer<std::int8_t> rows;       ///< the quantized points, padded_bytes() per point
+  Buffer<std::int32_t> offsets;   ///< for each group and cluster: half the squared norm, in score steps
+  Buffer<std::int32_t> scores;    ///< of the candidates
+  Buffer<std::int32_t> clusters;  ///< the candidates
 };
 
 /// The scratch memory of a thread.
@@ -64,6 +81,7 @@ struct FilterScratch {
   std::vector<std::int32_t> candidates;
   std::vector<double> distances;  ///< distances of the candidates
   int word_searches = 0;          ///< number of sub-blocks to search with 16 bits before 8 bits are tried again
+  TileScratch tiles;
 
   static std::uint64_t bytes(const Shape& shape);
 };
@@ -96,15 +114,17 @@ class IntegerFilter {
                       FilterScratch& scratch) const;
 
   /// Finds the canonical labels of `count` points whose rows are `stride` elements apart. Returns the number of points
-  /// that were rechecked. The arrays in `bounds` must start at the first of these points.
-  std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, std::int32_t* labels,
-                            const DistanceBounds& bounds, FilterScratch& scratch) const;
+  /// that were rechecked. The arrays in `bounds` must start at the first of these points. `before` holds labels of an
+  /// earlier pass, or -1. They make the search faster and do not affect the result.
+  std::int64_t search_block(const T* rows, std::int64_t stride, std::int64_t count, const std::int32_t* before,
+                            std::int32_t* labels, const DistanceBounds& bounds, FilterScratch& scratch) const;
 
   /// Returns the canonically nearest of the first `count` clusters in scratch.candidates. Sets `doubtful` if the
   /// canonical chain had to decide.
   std::int32_t nearest_of(const T* row, std::int64_t count, FilterScratch& scratch, bool& doubtful) const;
 
   bool has_bytes() const { return has_bytes_; }
+  bool has_tiles() const { return has_tiles_; }
 
   static std::uint64_t bytes(const Shape& shape);
 
@@ -122,6 +142,7 @@ class IntegerFilter {
   Buffer<std::int16_t> panels_;
   bool dot_instructions_ = false;
   bool has_bytes_ = false;
+  bool has_tiles_ = false;
   double byte_steps_ = 1;
   double byte_largest_norm_ = 0;
   double byte_largest_error_ = 0;

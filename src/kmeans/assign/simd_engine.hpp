@@ -27,6 +27,7 @@
 #include "core/stop.hpp"
 #include "cpu/chosen_threads.hpp"
 #include "cpu/threads.hpp"
+#include "kmeans/assign/byte_tiles.hpp"
 #include "kmeans/assign/simd_rows.hpp"
 #include "kmeans/lloyd/lloyd.hpp"
 #include "kmeans/means/exact_sums.hpp"
@@ -79,8 +80,8 @@ class SimdEngine {
   // blocks of any size and a point takes much work, it is less. The number is a power of two, so it divides
   // block_points.
   static std::int64_t block_size(const Problem<T>& problem) {
-    // This number of vector operations takes some milliseconds.
-    constexpr std::int64_t most_operations = std::int64_t{1} << 28;
+    // This number of operations takes some milliseconds.
+    const std::int64_t most_operations = std::int64_t{1} << (uses_tiles(problem.d(), problem.k()) ? 30 : 28);
     std::int64_t points = block_points;
     if constexpr (requires { typename Assigner::TakesAnyBlocks; }) {
       while (points > 32 && points * problem.k() * problem.d() > most_operations) points /= 2;

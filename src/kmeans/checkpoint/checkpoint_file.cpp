@@ -216,9 +216,24 @@ std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
   return 6 * centroid_bytes;
 }
 
+MappedInputs::MappedInputs(std::initializer_list<const void*> addresses) {
+  for (const void* const address : addresses) {
+    std::string path = address == nullptr ? "" : files::path_mapped_at(address);
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(path, none)) continue;  // also skips memory that belongs to a device
+    const files::FileState state = files::state_of(path);
+    files_.emplace_back(std::move(path), state);
+  }
+}
+
+void MappedInputs::require_unchanged() const {
+  for (const auto& [path, state] : files_) files::require_unchanged(path, state, path);
+}
+
 template <class T>
-CheckpointFile<T>::CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d)
-    : options_(options), job_(std::move(job)) {
+CheckpointFile<T>::CheckpointFile(const KMeansCheckpoint& options, std::string job, const MappedInputs& inputs,
+                                  std::int64_t k, std::int64_t d)
+    : options_(options), job_(std::move(job)), inputs_(inputs) {
   const std::uint64_t bytes = 3 * static_cast<std::uint64_t>(k * d) * sizeof(T);
   constexpr std::uint64_t most = 0xff000000;  // slightly below 4 GiB; the rest is for the history
   if (bytes > most)
@@ -299,6 +314,12 @@ void CheckpointFile<T>::write_what_is_chosen() {
 template <class T>
 void CheckpointFile<T>::start(core::NpzContent content) {
   wait();
+  try {
+    inputs_.require_unchanged();
+  } catch (const InputError& error) {
+    failure_ = error.what();  // the fit throws the error at its end, on all ranks together
+    return;
+  }
   if (options_.request != nullptr) options_.request->store(false, std::memory_order_relaxed);
   last_ = core::Clock::now();
   content_ = std::move(content);

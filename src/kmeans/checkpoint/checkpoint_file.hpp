@@ -9,15 +9,18 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/npz.hpp"
 #include "core/phases.hpp"
+#include "files/file.hpp"
 #include "kmeans/checkpoint/seeding_state.hpp"
 #include "kmeans/lloyd/checkpoints.hpp"
 #include "ranks/ranks.hpp"
@@ -54,11 +57,27 @@ void require_no_other_file(const std::string& path, bool resumes);
 /// Returns the host memory that checkpoints need in addition to the fit.
 std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes);
 
+/// The files that are mapped where a job reads its input. The hashes in job_text() describe the content at the start,
+/// but a job reads its points in every iteration, so a checkpoint is valid only while the files do not change.
+class MappedInputs {
+ public:
+  MappedInputs() = default;
+  /// Stores the state of the files that are mapped at the addresses. The addresses may be null.
+  explicit MappedInputs(std::initializer_list<const void*> addresses);
+
+  /// Throws InputError if a file has changed.
+  void require_unchanged() const;
+
+ private:
+  std::vector<std::pair<std::string, files::FileState>> files_;
+};
+
 template <class T>
 class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
  public:
   /// Throws Error if the file cannot be written, or if its file system has too little space.
-  CheckpointFile(const KMeansCheckpoint& options, std::string job, std::int64_t k, std::int64_t d);
+  CheckpointFile(const KMeansCheckpoint& options, std::string job, const MappedInputs& inputs, std::int64_t k,
+                 std::int64_t d);
   ~CheckpointFile() override;
 
   /// Sets the current fit and the best earlier fit. `restart` is the number of the current fit, or the number of
@@ -92,6 +111,7 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
 
   const KMeansCheckpoint& options_;
   std::string job_;
+  MappedInputs inputs_;
   int restart_ = 0;
   const KMeansResult<T>* best_ = nullptr;
   bool has_begun_ = false;

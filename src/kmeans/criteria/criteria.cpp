@@ -24,6 +24,7 @@
 #include "gradus/kmeans_criteria.hpp"
 #include "kmeans/criteria/criteria.hpp"
 #include "kmeans/criteria/silhouette.hpp"
+#include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/points/unit_rows.hpp"
 
@@ -47,7 +48,7 @@ void check_place(MemoryPlace place, const char* what) {
 
 template <class T>
 void check_input(MatrixView<const T> points, std::span<const VectorView<const std::int32_t>> labelings) {
-  execution::check_extent(points, "points");
+  execution::check_extent(points, "points", room::most_points);
   if (points.rows() < 1 || points.columns() < 1)
     throw InputError(about("points") + "at least one row and one column are needed, not " +
                      std::to_string(points.rows()) + " x " + std::to_string(points.columns()));

@@ -1,30 +1,30 @@
 // Functions with which the GPU variants state whether a machine supports them and how much memory they need.
 #pragma once
 
-#include <limits>
-
 #include "core/checked.hpp"
 #include "cuda/sizes.hpp"
 #include "execution/gpu_support.hpp"
+#include "kmeans/gpu/limits.hpp"
 #include "kmeans/means/exact_sums.hpp"
 #include "kmeans/means/float_sums.hpp"
 
 namespace gradus::kmeans_detail {
 
-inline core::Support fewer_than_2_31_points(const Shape& shape) {
-  if (shape.points <= std::numeric_limits<std::int32_t>::max()) return core::Support::yes();
-  return core::Support::no("it takes fewer than 2^31 points");
+/// Returns Support::yes() if the machine has a usable GPU and the GPU can number the points.
+inline core::Support on_gpu(const Shape& shape, const execution::Machine& machine) {
+  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  return at_most(most_points_on_gpu, "points", shape.points);
 }
 
 inline core::Support centroids_in_shared(const Shape& shape, const execution::Machine& machine) {
-  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  if (core::Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   return execution::fits_shared(
       core::checked_multiply(shape.clusters * shape.dimensions, std::int64_t{shape.element_bytes}, "centroids"),
       "the centroids", machine);
 }
 
 inline core::Support sums_in_shared(const Shape& shape, const execution::Machine& machine) {
-  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  if (core::Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   const std::int64_t bytes = shape.clusters * ((8 + shape.element_bytes) * shape.dimensions + 16);
   return execution::fits_shared(static_cast<std::uint64_t>(bytes), "the centroids and their sums", machine);
 }

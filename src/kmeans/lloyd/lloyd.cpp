@@ -31,13 +31,8 @@ template <class T>
 class Farthest {
  public:
   Farthest(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels)
-      : problem_(problem), labels_(labels), first_(problem.source->rank_rows().first()), distances_(problem.n()),
-        order_(problem.n()) {
+      : problem_(problem), labels_(labels), first_(problem.source->rank_rows().first()), distances_(problem.n()) {
     problem.source->own_squared_distances(centroids, labels, distances_.data());
-    for (std::int64_t point = 0; point < problem.n(); ++point) {
-      if (point % core::operations_between_polls == 0) core::honour_stop(problem.stop, while_relocating);
-      order_[point] = point;
-    }
   }
 
   /// For each cluster, adds the number of its points with positive weight to `members`.
@@ -48,32 +43,44 @@ class Farthest {
     }
   }
 
-  std::int64_t size() const { return order_.size(); }
+  std::int64_t size() const { return distances_.size(); }
 
   /// Returns the candidate at index `place` of the order. If the sorted part ends before this index, sorts at least
   /// `ahead` more candidates.
   Candidate at(std::int64_t place, std::int64_t ahead) {
-    if (place >= sorted_) {
-      core::RarePoll look(problem_.stop, while_relocating);
-      const std::int64_t begin = sorted_;
-      sorted_ = std::min(size(), place + ahead);
-      std::partial_sort(order_.begin() + begin, order_.begin() + sorted_, order_.end(),
-                        [&](std::int64_t a, std::int64_t b) {
-                          look.honour_stop();
-                          return distances_[a] != distances_[b] ? distances_[a] > distances_[b] : a < b;
-                        });
-    }
-    const std::int64_t point = order_[place];
+    if (place >= std::ssize(order_)) sort_more(std::min(size(), place + ahead) - std::ssize(order_));
+    const std::int64_t point = order_[static_cast<std::size_t>(place)];
     return {distances_[point], problem_.weight(point), first_ + point, labels_[point]};
   }
 
  private:
+  /// Appends the next `count` points to the sorted part.
+  void sort_more(std::int64_t count) {
+    const auto precedes = [&](std::int64_t a, std::int64_t b) {
+      return distances_[a] != distances_[b] ? distances_[a] > distances_[b] : a < b;
+    };
+    // The farthest points so far among the points that follow the sorted part. The nearest of them is at the front.
+    std::vector<std::int64_t> heap;
+    for (std::int64_t point = 0; point < size(); ++point) {
+      if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
+      if (!order_.empty() && !precedes(order_.back(), point)) continue;
+      if (std::ssize(heap) == count) {
+        if (!precedes(point, heap.front())) continue;
+        std::ranges::pop_heap(heap, precedes);
+        heap.pop_back();
+      }
+      heap.push_back(point);
+      std::ranges::push_heap(heap, precedes);
+    }
+    std::ranges::sort_heap(heap, precedes);
+    order_.insert(order_.end(), heap.begin(), heap.end());
+  }
+
   const Problem<T>& problem_;
   const std::int32_t* labels_;
   std::int64_t first_;
   Buffer<double> distances_;
-  Buffer<std::int64_t> order_;
-  std::int64_t sorted_ = 0;
+  std::vector<std::int64_t> order_;  ///< the sorted part
 };
 
 /// Selects the points to relocate.

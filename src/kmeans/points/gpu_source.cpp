@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <string>
+
 #include "core/text.hpp"
 #include "execution/request.hpp"
 #include "kmeans/assign/distance.hpp"
+#include "kmeans/gpu/limits.hpp"
 #include "kmeans/points/gpu_points.hpp"
 #include "kmeans/points/unit_rows.hpp"
 #include "kmeans/seeding/cuda_cover.hpp"
@@ -12,13 +15,6 @@
 namespace gradus::kmeans_detail {
 
 namespace {
-
-bool is_free(std::uint64_t bytes) {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return bytes <= free;
-}
 
 /// Copies the rows, without gaps between them, to pages of `memory` that hold nothing else. Several threads copy.
 /// Returns the copy.
@@ -51,7 +47,7 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
   resident.bytes = needs.bytes + point_bytes + weight_bytes;
   const std::uint64_t limit = execution.gpu_memory_limit;
   const bool is_granted = limit == 0 || resident.bytes <= limit;
-  if (is_granted && is_free(resident.bytes)) return resident;
+  if (is_granted && cuda::has_free_memory(resident.bytes)) return resident;
   if (!needs.host_rows || point_bytes == 0) {
     // If the library has chosen the GPU, the points fit the limit. Only their copy of unit length may exceed it.
     if (execution.device == Device::gpu || !execution.variant.empty())
@@ -145,6 +141,10 @@ template <class T>
 std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
                                               const Execution& execution, const GpuNeeds& needs,
                                               const core::RankRows& rank_rows) {
+  if (points.rows() > most_points_on_gpu)
+    throw UnsupportedError(about("points") + "a process with a communicator has at most " +
+                           std::to_string(most_points_on_gpu) + " on its GPU, not " + std::to_string(points.rows()) +
+                           "; start more processes, or use the CPU");
   return std::make_unique<GpuPoints<T>>(points, weights, execution, needs, rank_rows);
 }
 

@@ -71,7 +71,7 @@ struct Sizes {
 /// Returns the rows of a block, at most `most`. Small jobs are cut evenly and use all their memory. Large blocks
 /// consist of a tile, or two, for each multiprocessor of an NVIDIA H200, so that all multiprocessors finish together.
 std::int64_t rows_of_a_block(std::int64_t rows, std::int64_t most) {
-  constexpr std::int64_t granule = 132 * 256;
+  constexpr std::int64_t granule = std::int64_t{132} * 256;
   const std::int64_t blocks = (rows + most - 1) / most;
   const std::int64_t even = (rows + blocks - 1) / blocks;
   if (even < good_block_rows) return even;

@@ -73,7 +73,7 @@ extern constinit const Variant cuda_naive_rung{
     .change = "the GPU searches; labels return to the CPU every iteration",
     .contract = textbook,
     .backend = core::Backend::cuda,
-    .supports = execution::on_gpu,
+    .supports = on_gpu,
     .memory = gpu_labels,
     .run = GRADUS_CUDA_RUNS(cuda_naive<float>, cuda_naive<double>),
 };

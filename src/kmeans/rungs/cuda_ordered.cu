@@ -534,10 +534,9 @@ namespace gradus::kmeans_detail {
 namespace {
 
 core::Support ordered_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  if (core::Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (core::Support few = at_most(cuda_ordered_columns, "columns", shape.dimensions); !few) return few;
   if (core::Support few = at_most(cuda_ordered_clusters, "clusters", shape.clusters); !few) return few;
-  if (core::Support few = fewer_than_2_31_points(shape); !few) return few;
   return execution::fits_shared(cuda_ordered_shared(shape), "centroids, sums and the queues of a block", machine);
 }
 

@@ -385,7 +385,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 core::Support few_columns_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
+  if (core::Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   constexpr std::int64_t most_clusters = (1 << 16) - 1;  // one of the 2^16 label values means that a point has no label
   if (core::Support few = at_most(cuda_small_dim_columns, "columns", shape.dimensions); !few) return few;
   if (core::Support few = at_most(most_clusters, "clusters", shape.clusters); !few) return few;

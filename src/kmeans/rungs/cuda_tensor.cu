@@ -963,8 +963,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 core::Support tiles_on_gpu(const Shape& shape, const execution::Machine& machine) {
-  if (core::Support gpu = execution::on_gpu(shape, machine); !gpu) return gpu;
-  if (core::Support few = fewer_than_2_31_points(shape); !few) return few;
+  if (core::Support gpu = on_gpu(shape, machine); !gpu) return gpu;
   if (core::Support few = at_most(cuda_tensor_columns, "columns", shape.dimensions); !few) return few;
   if (core::Support few = at_most(cuda_tensor_clusters, "clusters", shape.clusters); !few) return few;
   return execution::fits_shared(cuda_tensor_shared(shape.dimensions), "tiles of points and centroids", machine);

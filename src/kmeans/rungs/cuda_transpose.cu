@@ -69,7 +69,7 @@ extern constinit const Variant cuda_transpose_rung{
     .change = "neighbouring threads read neighbouring elements: every byte that travels is used",
     .contract = textbook,
     .backend = core::Backend::cuda,
-    .supports = execution::on_gpu,
+    .supports = on_gpu,
     .memory = gpu_labels_and_columns,
     .run = GRADUS_CUDA_RUNS(cuda_transpose<float>, cuda_transpose<double>),
 };

@@ -383,11 +383,12 @@ std::int64_t BoundsAssigner<T>::assign(cpu::Range block, const std::int32_t* bef
   const T* rows = problem_.points.row(block.begin);
   const std::int64_t stride = problem_.points.row_stride();
   if (phase_ == Phase::plain && copy_) return search_copy(block, labels, scratch);
-  if (phase_ == Phase::plain) return filter_.search_block(rows, stride, count, labels, {}, scratch);
+  if (phase_ == Phase::plain) return filter_.search_block(rows, stride, count, before, labels, {}, scratch);
   float* upper = upper_.data() + block.begin;
   float* lower = lower_.data() + block.begin * groups_.count;
   if (phase_ == Phase::first)
-    return filter_.search_block(rows, stride, count, labels, {upper, lower, groups_.count, groups_.clusters}, scratch);
+    return filter_.search_block(rows, stride, count, before, labels, {upper, lower, groups_.count, groups_.clusters},
+                                scratch);
 
   std::copy_n(before, count, labels);
   const std::int64_t undecided = HWY_DYNAMIC_DISPATCH(move_bounds_kernel)(

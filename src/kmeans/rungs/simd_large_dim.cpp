@@ -2,13 +2,13 @@
 //
 // The idea. As in simd_small_dim, a fast filter decides most points and the canonical double chain decides the rest.
 // Here the filter is a matrix product of small integers. A vector instruction multiplies and adds twice as many 16-bit
-// integers as floats, and four times as many 8-bit integers. Integer sums are exact, so the only error is the
-// quantization of points and centroids. Coarser integers are faster but leave more candidates, so the search has
-// levels:
+// integers as floats, and four times as many 8-bit integers. AMX tiles multiply 32 times as many 8-bit integers.
+// Integer sums are exact, so the only error is the quantization of points and centroids. Coarser integers are faster
+// but leave more candidates, so the search has levels:
 //
-// 1. 8 bits, on CPUs with VNNI instructions and above 64 clusters. Every cluster whose score is within the error bound
-//    of the least score is a candidate. Uniform data of 128 columns and 1024 clusters leaves 3 candidates per point on
-//    average.
+// 1. 8 bits, on CPUs with VNNI instructions or AMX tiles and above 64 clusters. Every cluster whose score is within the
+//    error bound of the least score is a candidate. Uniform data of 128 columns and 1024 clusters leaves 3 candidates
+//    per point on average.
 // 2. 16 bits in three cases: on other CPUs, with fewer clusters, and if the 8-bit level would take longer than the
 //    16-bit level because it leaves too many candidates. (One outlier among the centroids makes the quantization steps
 //    coarse for all centroids.)
@@ -29,6 +29,11 @@
 //   least score of each lane of a panel. There are a quarter as many of these minima as scores. From the minima, the
 //   second stage finds the overall minimum and the lanes that contain a candidate. It reads the scores of only these
 //   lanes. The second stage takes about 4 instructions per 16 scores.
+// * Tiles. AMX multiplies bytes at eight times the rate of VNNI, so reading, writing and comparing scores would take
+//   longer than the product (assign/byte_tiles.cpp). Scores are compared with a limit per point as soon as they are
+//   computed, and only those that pass are kept. The limit comes from the distance to the centroid of the previous
+//   label and adds the error bound of one score, not of two. Without such a label, it decreases with the least score so
+//   far, and the distance to the nearest candidate lowers it at the end.
 // * Certainty. Let qy and qb be the quantized vectors and ey and eb their rounding errors. Then y.b - qy.qb = ey.qb +
 //   y.eb, which is at most |ey| |qb| + |y| |eb| by Cauchy-Schwarz. With 8 bits, both errors are measured during
 //   quantization; with 16 bits, the point's error is bounded by sqrt(d) / 2. The error of the canonical chain is added
@@ -38,7 +43,8 @@
 // Work per iteration: n k d multiply-adds and one read of the points. Floor: the multiply-adds divided by the rate of
 // the instruction. A 512-bit instruction does 64 multiply-adds of 8 bits or 32 of 16 bits. With two instructions per
 // cycle, a core does 128 or 64 multiply-adds per cycle (float: 32). At 128 dimensions and 1024 clusters, the product
-// takes most of the time; candidates, quantizing and sums take at most a tenth each.
+// takes most of the time; candidates, quantizing and sums take at most a tenth each. Tiles do 1024 multiply-adds per
+// cycle.
 // Limits: none on x86-64; on other CPUs the compiler generates the integer product.
 // Source: K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), for the panels.
 #include "kmeans/rungs/simd_large_dim.hpp"
@@ -48,10 +54,10 @@
 namespace gradus::kmeans_detail {
 
 template <class T>
-std::int64_t LargeDimAssigner<T>::assign(cpu::Range block, const std::int32_t* /*before*/, std::int32_t* labels,
+std::int64_t LargeDimAssigner<T>::assign(cpu::Range block, const std::int32_t* before, std::int32_t* labels,
                                          FilterScratch& scratch) {
-  return filter_.search_block(problem_.points.row(block.begin), problem_.points.row_stride(), block.size(), labels, {},
-                              scratch);
+  return filter_.search_block(problem_.points.row(block.begin), problem_.points.row_stride(), block.size(), before,
+                              labels, {}, scratch);
 }
 
 template <class T>
@@ -66,8 +72,8 @@ extern constinit const Variant simd_large_dim_rung{
     .name = "simd_large_dim",
     .summary = "an 8- or 16-bit integer matrix product as filter, doubtful points in double; exact sums",
     .change =
-        "many columns: the filter is a matrix product over packed panels of centroids, at two or (8 bits, VNNI) four "
-        "times the rate of float; the oracle's bits",
+        "many columns: the filter is a matrix product over packed panels of centroids, at two, four (8 bits, VNNI) or "
+        "32 (8 bits, AMX) times the rate of float; the oracle's bits",
     .contract = exact,
     .backend = core::Backend::simd,
     .on_ranks = true,

@@ -284,6 +284,21 @@ std::vector<std::int64_t> chosen_rows(const PointSource<T>& points, const KMeans
   return options.init == KMeansInit::kmeans_plus_plus ? seeding.plus_plus(0) : seeding.parallel();
 }
 
+/// Reports that too few of the drawn rows differ. If no row has weight, accepting fewer clusters would not help.
+[[noreturn]] void throw_too_few_drawn(const KMeansOptions& options, std::int64_t different) {
+  const std::string found = different == 0 ? "none has positive weight"
+                                           : "only " + std::to_string(different) +
+                                                 " differ and have positive weight, which are fewer than " +
+                                                 std::to_string(options.clusters) + " clusters";
+  throw InputError(
+      about("points") + "of the " + std::to_string(options.init_rows) +
+          " rows from which the first centroids are chosen (" + option("KMeansOptions::init_rows") + "), " + found,
+      {.code = error_code::too_few_points,
+       .argument = "init_rows",
+       .value = std::to_string(options.init_rows),
+       .remedy = different == 0 ? "choose them from more rows" : "choose them from more rows" + how_to_accept_fewer()});
+}
+
 /// Chooses rows among KMeansOptions::init_rows rows, which are drawn first.
 template <class T>
 std::vector<std::int64_t> chosen_among_some(const PointSource<T>& points, const KMeansOptions& options, int restart,
@@ -301,15 +316,8 @@ std::vector<std::int64_t> chosen_among_some(const PointSource<T>& points, const 
       points.sample(numbers, VectorView<const T>(weights.data(), weights.rows()));
   const auto choose = [&] {
     const std::int64_t different = count_different(*sample, options.clusters);
-    if (different < options.clusters && !accepts_fewer_different(options))
-      throw InputError(about("points") + "of the " + std::to_string(options.init_rows) +
-                           " rows from which the first centroids are chosen, only " + std::to_string(different) +
-                           " differ and have positive weight, which are fewer than " +
-                           std::to_string(options.clusters) + " clusters",
-                       {.code = error_code::too_few_points,
-                        .argument = "init_rows",
-                        .value = std::to_string(options.init_rows),
-                        .remedy = "choose them from more rows" + how_to_accept_fewer()});
+    if (different == 0 || (different < options.clusters && !accepts_fewer_different(options)))
+      throw_too_few_drawn(options, different);
     return chosen_rows(*sample, options, random, execution, {memory.filter}, so_far);
   };
   // If each rank has the whole sample, a failure on one rank must still end the job on all of them.

@@ -1,5 +1,6 @@
 #include "kmeans/standardization/standardized_points.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -32,10 +33,10 @@ Execution beside_copy(std::int64_t rows, std::int64_t columns, std::size_t eleme
     execution::check_memory(bytes, execution);
     return left;
   }
-  if (bytes >= left.memory_limit)
+  if (bytes > left.memory_limit)
     throw OutOfMemoryError("a standardized copy of the points needs " + core::size_text(bytes) +
                            " of memory, but the memory limit allows only " + core::size_text(left.memory_limit));
-  left.memory_limit -= bytes;
+  left.memory_limit = std::max<std::uint64_t>(1, left.memory_limit - bytes);  // 0 would be no limit
   return left;
 }
 

@@ -173,6 +173,30 @@ class Checkpoints(FitCase):
         self.refused(3, *job, says=["another job", "hash of the points="])
         self.assertEqual(content(self.checkpoint), before)
 
+    def test_points_that_change_during_the_fit(self):
+        """No checkpoint contains the result of changed points, whose hash would be the hash of the points before."""
+        self.generate(200000, 8)
+        points = content(self.points_file)
+        job = self.start("--checkpoint", self.checkpoint, "--checkpoint-every", 1)
+        self.wait_until(job, lambda: os.path.exists(self.checkpoint))
+        with open(self.points_file, "r+b") as file:
+            file.seek(-400, os.SEEK_END)
+            file.write(bytes(400))
+        time.sleep(0.1)  # a checkpoint that had been started before may still be written
+        before = content(self.checkpoint)
+        for _ in range(10):
+            time.sleep(0.1)
+            self.assertEqual(content(self.checkpoint), before)
+        _, stderr = job.communicate(timeout=120)
+        self.assertEqual(job.returncode, 3, stderr)
+        self.assertIn("the file has changed while it was read", stderr)
+        self.assertEqual(content(self.checkpoint), before)
+        with open(self.points_file, "wb") as file:
+            file.write(points)
+        self.succeed(*self.command("--checkpoint", self.checkpoint, "--resume", "-o", self.path("a")))
+        self.succeed(*self.command("-o", self.path("b")))
+        self.assertEqual(self.results(self.path("a")), self.results(self.path("b")))
+
     def test_full_disk(self):
         self.generate(3000, 3)
         os.symlink("/dev/full", self.path("full.npz"))

@@ -4,6 +4,7 @@ import fcntl
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import signal
@@ -367,6 +368,39 @@ class Usage(Case):
         centroids = self.file("c.csv", "0,0\n1,1\n")
         self.refused(1, "predict", centroids, points, "--memory-limit", "1K", says=["the memory limit allows only 1024 bytes (1 KiB)"])
         self.succeed("predict", centroids, points, "--memory-limit", "100K", "--threads", 1, "-o", self.path("l.npy"))
+
+    def test_a_refusal_names_a_limit_that_suffices(self):
+        points, doubles, page = self.path("p.npy"), self.path("d.npy"), self.path("page.html")
+        self.succeed("generate", "uniform", "-n", 20000, "-d", 9, "-o", points)
+        self.succeed("generate", "uniform", "-n", 20000, "-d", 9, "--dtype", "f64", "-o", doubles)
+        weights = self.file("w.csv", "".join(f"{row % 3 + 1}\n" for row in range(20000)))
+        fit = ("kmeans", points, "-k", 3, "--max-iterations", 1)
+        several = ("kmeans", points, "-k", "2..3", "--max-iterations", 1, "--silhouette-points", 200)
+        jobs = [(*job, *more) for job in (fit, several) for more in ((), ("--standardize",), ("--report", page), ("--standardize", "--report", page))]
+        jobs += [(*fit, *more) for more in (("--metric", "cosine"), ("--weights", weights), ("--restarts", 2), ("--init-rows", 500),
+                                            ("--init", "k-means-parallel"), ("--standardize", "--init", "random"),
+                                            ("--standardize", "--dtype", "f64"), ("--dtype", "f64", "--report", page),
+                                            ("--checkpoint", self.path("fit.npz")))]
+        jobs += [("kmeans", points, points, *fit[2:], *more) for more in ((), ("--standardize",), ("--report", page))]
+        jobs += [("kmeans", doubles, *fit[2:], "--dtype", "f32", "--standardize", "--report", page)]
+        for job in jobs:
+            with self.subTest(job=job[1:]):
+                job = (*job, "--threads", 1, "--quiet")
+                refused = self.refused(1, *job, "--memory-limit", 1, says=["the memory limit allows only 1 byte"])
+                self.assertFalse(os.path.exists(page))
+                needed = int(re.search(r"needs (\d+) bytes", refused.stderr)[1])
+                self.succeed(*job, "--memory-limit", needed)
+                for made in (page, self.path("fit.npz")):
+                    if os.path.exists(made):
+                        os.remove(made)
+
+    def test_one_file_is_not_several(self):
+        points = self.path("p.npy")
+        self.succeed("generate", "uniform", "-n", 20000, "-d", 9, "-o", points)
+        job = ("-k", 3, "--memory-limit", 1000)
+        one = self.refused(1, "kmeans", points, "--dtype", "f64", *job, says=["a .npy file in the points' type is read in place"])
+        self.assertNotIn("several", one.stderr)
+        self.refused(1, "kmeans", points, points, *job, says=["one .npy file in place of several in the points' type is read in place"])
 
     def test_one_is_singular(self):
         one, two = self.file("one.csv", "1\n"), self.file("two.csv", "1\n2\n")

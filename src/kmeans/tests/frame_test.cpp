@@ -1162,8 +1162,12 @@ TEST(Refusal, more_rows_or_columns_than_are_counted) {
     EXPECT_TRUE(contains(message, reason + " are more than the supported")) << message;
     error_of<InputError>([&] { kmeans_transform(vast, vast); });
   };
-  expect_refused(std::int64_t{1} << 31, 1, "2147483648 rows");
+  expect_refused((std::int64_t{1} << 36) + 1, 1, "68719476737 rows");
   expect_refused(1, (std::int64_t{1} << 30) + 1, "1073741825 columns");
+  // Labels number the centroids by 32 bits.
+  const MatrixView<const float> vast(&one, std::int64_t{1} << 31, 1);
+  const std::string message = error_of<InputError>([&] { kmeans_predict(vast, MatrixView<const float>(&one, 1, 1)); });
+  EXPECT_TRUE(contains(message, "centroids: 2147483648 rows are more than the supported 2147483647")) << message;
 }
 
 TEST(Refusal, impossible_options) {

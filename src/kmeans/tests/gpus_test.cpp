@@ -6,11 +6,14 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "execution/gpu_rates.hpp"
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_gpus.hpp"
+#include "gradus/kmeans_parts.hpp"
+#include "kmeans/api/on_gpus.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/on_gpu.hpp"
@@ -93,6 +96,28 @@ TYPED_TEST(KMeansGpus, fit_with_every_option) {
   }
 }
 
+TYPED_TEST(KMeansGpus, fit_in_many_parts_of_one_gpu) {
+  using T = TypeParam;
+  struct Row {
+    Size size;
+    std::int64_t most_of_a_part;
+  };
+  // In the second row, a part has fewer points than there are clusters.
+  for (const auto& [size, most] : {Row{{611, 3, 9}, 97}, Row{{200, 16, 60}, 13}})
+    for (const KMeansInit init : all_inits)
+      for (const bool weighted : {false, true}) {
+        const Job<T> job = make_job<T>(size.n, size.d, size.k, Data::wild, init, weighted);
+        const KMeansMemory<T> memory = job.memory(0, size.n);
+        Execution execution;
+        execution.device = Device::gpu;
+        const auto parts = kmeans_detail::in_parts(job.points.view(), memory.weights, size.k, execution, most);
+        ASSERT_TRUE(parts && std::ssize(parts->gpus) > size.n / most);
+        const KMeansResult<T> one = kmeans(job.points, job.options, memory, on_processor());
+        EXPECT_EQ(tests::difference(one, kmeans(job.points, job.options, memory, *parts), 0, size.n), "")
+            << size.n << " points, init " << static_cast<int>(init) << ", weighted " << weighted;
+      }
+}
+
 TYPED_TEST(KMeansGpus, choose_the_same_first_rows) {
   using T = TypeParam;
   for (const KMeansInit init : all_inits)
@@ -147,6 +172,25 @@ TYPED_TEST(KMeansGpus, take_arrays_on_a_gpu) {
     stream.wait();
     EXPECT_EQ(tests::difference(one, found, 0, 1501), "") << gpus.size() << " GPUs";
   }
+}
+
+TYPED_TEST(KMeansGpus, take_an_array_for_each_gpu) {
+  using T = TypeParam;
+  Job<T> job = make_job<T>(1501, 21, 12, Data::plain, KMeansInit::kmeans_plus_plus, true);
+  const KMeansMemory<T> memory = job.memory(0, 1501);
+  const KMeansResult<T> one = kmeans(job.points, job.options, memory, on_processor());
+  const MatrixView<const T> rows = std::as_const(job.points).view();
+  const tests::OnDevice<T> first(rows.slice(0, 700), 3);
+  const tests::OnDevice<T> second(rows.slice(700, 801));
+  const auto compare = [&](const std::vector<MatrixView<const T>>& parts, const Execution& execution) {
+    EXPECT_EQ(tests::difference(one, kmeans_parts(parts, job.options, memory, execution), 0, 1501), "");
+  };
+  compare({first.view(), second.view()}, {});  // both arrays are on GPU 0
+  compare({first.view(), second.view()}, on_gpus({0, 0}));
+  compare({rows.slice(0, 700), second.view()}, on_gpus({0, 0}));
+  EXPECT_THROW(kmeans_parts<T>({rows.slice(0, 700), second.view()}, job.options, memory), UsageError);
+  for (const std::vector<int>& gpus : lists_of_gpus())
+    if (gpus.size() == 2) compare({first.view(), second.view()}, on_gpus(gpus));
 }
 
 TYPED_TEST(KMeansGpus, choose_the_number_of_clusters) {

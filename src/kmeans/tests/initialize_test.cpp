@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 #include "core/philox.hpp"
 #include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
+#include "tests/helpers.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {
@@ -423,6 +425,22 @@ TEST(InitializeSome, RefusesTooFewRows) {
   }
   options.init_rows = 1000;
   EXPECT_EQ(kmeans(points.view(), options).counts, (std::vector<std::int64_t>{999, 1}));
+}
+
+TEST(InitializeSome, RefusesRowsWithoutWeight) {
+  Matrix<double> points(1000, 2);
+  Matrix<double> weights(1000, 1);
+  std::iota(points.data(), points.data() + 2000, 0.0);
+  std::fill_n(weights.data(), 1000, 0.0);
+  weights(500, 0) = 1;
+  for (const KMeansInit init : {KMeansInit::random, KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+    KMeansOptions options{.clusters = 2, .init = init, .init_rows = 3};
+    accept_coinciding_points(options);
+    const std::string message = tests::error_of<InputError>([&] {
+      kmeans(points.view(), options, {.weights = {weights.data(), 1000}});
+    });
+    EXPECT_NE(message.find("(KMeansOptions::init_rows), none has positive weight"), std::string::npos) << message;
+  }
 }
 
 TYPED_TEST(Initialize, EveryBlobIsHit) {

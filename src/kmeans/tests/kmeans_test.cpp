@@ -102,8 +102,26 @@ TEST(Ladder, doubles_beside_a_constant_column) {
   }
 }
 
-// Runs the filters for many columns on every instruction set of this machine, both with and without dot-product
-// instructions.
+// The 8-bit filter cannot distinguish the centroids of a crowd. The crowd exceeds the list of candidates that a search
+// with tiles keeps for each point.
+TEST(Ladder, more_candidates_than_tiles_keep) {
+  CaseData data;
+  data.clusters = 400;
+  data.well_conditioned = false;
+  data.max_iterations = 3;
+  data.points = Matrix<double>(600, 40);
+  for (std::int64_t row = 0; row < 600; ++row)
+    for (std::int64_t dim = 0; dim < 40; ++dim)
+      data.points(row, dim) =
+          (row % 2 == 0 ? 10 : -10) + 1e-3 * static_cast<double>((row * 7919 + dim * 104729) % 1009);
+  const PreparedCase<float> prepared(data);
+  tile_use = TileUse::always;
+  EXPECT_EQ(prepared.check(row_called("simd_large_dim"), {}), "");
+  tile_use = TileUse::where_they_pay;
+}
+
+// Runs the filters for many columns on every instruction set of this machine: with tiles, with dot-product instructions
+// only, and with neither. Without AMX, slow code takes the place of the tiles.
 class IntegerFilterTargets : public testing::TestWithParam<Case> {};
 
 template <class T>
@@ -111,17 +129,21 @@ void check_targets(const Case& data) {
   const PreparedCase<T> prepared(data.make(2));
   Execution execution;
   execution.threads = 1;
-  for (const bool dot : {true, false})
-    for (const std::int64_t target : cpu::compiled_targets()) {
+  for (const std::int64_t target : cpu::compiled_targets())
+    for (const std::string instructions : {"tiles", "dot products", "neither"}) {
       const cpu::ForcedTarget forced(target);
-      dot_instructions_allowed = dot;
+      const bool has_tiles = instructions == "tiles";
+      if (has_tiles && target != HWY_AVX3) continue;
+      tile_use = has_tiles ? TileUse::always : TileUse::never;
+      dot_instructions_allowed = instructions != "neither";
       for (const Variant& variant : variants())
         if (variant.name == "simd_large_dim" || variant.name == "simd_bounds") {
           EXPECT_EQ(prepared.check(variant, execution), "")
-              << variant.name << " on " << hwy::TargetName(target) << (dot ? "" : " without dot products");
+              << variant.name << " on " << hwy::TargetName(target) << ", " << instructions;
         }
-      dot_instructions_allowed = true;
     }
+  tile_use = TileUse::where_they_pay;
+  dot_instructions_allowed = true;
 }
 
 TEST_P(IntegerFilterTargets, float_equals_oracle) { check_targets<float>(GetParam()); }

@@ -376,8 +376,10 @@ class Faults(KMeansCase):
             first = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "0"})
             self.assertEqual((first.returncode, first.stdout), (4, ""), first.stderr)
             self.assertIn("mpirun belongs to another MPI", first.stderr)
-            other = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "1"})
-            self.assertEqual((other.returncode, other.stdout, other.stderr), (4, "", ""))
+            for place in ("0", "1"):  # on another machine or on the machine of rank 0
+                other = gradus("kmeans", points, "-k", 2, "-o", self.path("out"), env={size: "2", rank: "1", "SLURM_LOCALID": place})
+                self.assertEqual((other.returncode, other.stdout), (4, ""))
+                self.assertEqual("mpirun belongs to another MPI" in other.stderr, place == "0")
         self.assertFalse(os.path.exists(self.path("out")))
 
     def test_no_memory_and_no_room(self):

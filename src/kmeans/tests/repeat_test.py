@@ -104,6 +104,17 @@ class Repeated(Case):
         self.assertEqual(self.summary(other, "--repeat", first)["n"], 5)
         self.assertNotIn("--threads=1", again["command"])
 
+    def test_recorded_options_without_effect_are_left_out(self):
+        points, first = self.points(), self.path("first")
+        self.succeed("kmeans", points, "-k", 3, "--init-rows", 20, "--restarts", 4, "--seed", 5, "-o", first)
+        expected, again = self.summary(points, "-k", 3, "--init", "first"), self.summary("--repeat", first, "--init", "first")
+        for key in ("options", "restarts", "seed", "inertia"):
+            self.assertEqual(again[key], expected[key], key)
+        self.assertEqual([word for word in again["command"] if "seed" in word or "rows" in word or "restarts" in word],
+                         [word for word in expected["command"] if "restarts" in word])
+        again = self.summary("--repeat", first, "--init", "random")
+        self.assertEqual([again["options"][key] for key in ("init_rows", "restarts", "seed")], [20, 4, 5])
+
     def test_another_variant_leaves_out_the_options_of_the_recorded_one(self):
         points, first = self.points(), self.path("first")
         self.succeed("kmeans", points, "-k", 3, "--variant", "openmp_locked", "--lock", "tas_lock", "-o", first)

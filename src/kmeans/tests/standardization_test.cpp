@@ -265,9 +265,18 @@ TEST(StandardizedMemory, IsEstimatedAndGranted) {
   options.standardize = true;
   EXPECT_EQ(kmeans_memory({1000, 8, 4}, options).host, plain + copy);
   const std::string message = error_of<OutOfMemoryError>([&] { kmeans(points, options, {.memory_limit = copy}); });
-  EXPECT_TRUE(contains(message, "a standardized copy of the points needs 32000 bytes")) << message;
-  EXPECT_THROW(kmeans(points, options, {.memory_limit = copy + 1}), OutOfMemoryError);
+  EXPECT_TRUE(contains(message, "a standardized copy of the points takes 32000 bytes")) << message;
   EXPECT_NO_THROW(kmeans(points, options, {.memory_limit = plain + copy}));
+  // The limit that the message names is the smallest one that suffices.
+  const std::string needs = "the job needs ";
+  ASSERT_TRUE(contains(message, needs)) << message;
+  const std::uint64_t named = std::stoull(message.substr(message.find(needs) + needs.size()));
+  for (const std::uint64_t limit : {std::uint64_t{1}, copy + 1, named - 1})
+    EXPECT_THROW(kmeans(points, options, {.memory_limit = limit}), OutOfMemoryError) << limit;
+  EXPECT_NO_THROW(kmeans(points, options, {.memory_limit = named}));
+  const std::string of_centroids =
+      error_of<OutOfMemoryError>([&] { kmeans_initial_centroids(points, options, {}, {.memory_limit = copy}); });
+  EXPECT_TRUE(contains(of_centroids, "a standardized copy of the points takes 32000 bytes")) << of_centroids;
 }
 
 TEST(StandardizedCalls, CopyTheRowsOfOneProcess) {

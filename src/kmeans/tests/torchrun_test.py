@@ -4,48 +4,27 @@ import json
 import os
 import shutil
 import signal
-import socket
-import subprocess
 import time
 import unittest
 
 import kit
+import torchrun
 from kit import GRADUS, content, gradus
 
 # Fields of summary.json that may differ between one process and several.
 OF_THE_RUN = ("variant", "command", "device", "threads", "rechecked", "memory_bytes", "seconds")
 
 
-def free_ports():
-    """Returns a port such that this port and the next one are free."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = first.getsockname()[1]
-            try:
-                second.bind(("127.0.0.1", port + 1))
-                return port
-            except (OSError, OverflowError):
-                continue
-
-
 class TorchrunCase(kit.Case):
     def start(self, ranks, *arguments, **more):
         """Starts the program on ranks. `more`: environment variables of all ranks; a list has a value for each rank."""
-        common = {"WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_ports(), "NCCL_NVLS_ENABLE": 0, **more}
-        processes = []
-        for rank in range(ranks):
-            own = {name: value[rank] if isinstance(value, list) else value for name, value in common.items()}
-            environment = {"RANK": rank, "LOCAL_RANK": rank, **own}
-            processes.append(subprocess.Popen([GRADUS, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                              env=dict(os.environ, **{name: str(value) for name, value in environment.items()})))
-            self.addCleanup(processes[-1].kill)
+        processes = torchrun.start([GRADUS, *map(str, arguments)], ranks, **more)
+        for process in processes:
+            self.addCleanup(process.kill)
         return processes
 
     def end(self, processes, timeout=120):
-        """Returns (status, standard output, standard error) of each process."""
-        texts = [process.communicate(timeout=timeout) for process in processes]
-        return [(process.returncode, *text) for process, text in zip(processes, texts)]
+        return torchrun.end(processes, timeout)
 
     def gpus(self):
         return [gpu for gpu in json.loads(self.succeed("info", "--json").stdout)["gpus"] if gpu["usable"]]
@@ -79,7 +58,7 @@ class Torchrun(TorchrunCase):
             ("RANK", "one", "RANK is 'one'"),
             ("RANK", None, "RANK is not set, but WORLD_SIZE is '2'"),
             ("WORLD_SIZE", "many", "WORLD_SIZE is 'many'"),
-            ("LOCAL_RANK", None, "LOCAL_RANK is not set"),
+            ("LOCAL_RANK", "", "LOCAL_RANK is not set"),
             ("MASTER_ADDR", None, "MASTER_ADDR is not set"),
             ("MASTER_PORT", "x", "MASTER_PORT is 'x'"),
         ):
@@ -88,10 +67,29 @@ class Torchrun(TorchrunCase):
                          says=[says, "unset WORLD_SIZE"])
             self.assertFalse(os.path.exists(self.path("out")))
 
+    def test_a_size_alone_starts_no_copies(self):
+        self.refused(2, *self.job, env={"WORLD_SIZE": "2"}, says=["RANK is not set, but WORLD_SIZE is '2'", "unset WORLD_SIZE"])
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_help_and_version(self):
+        one = self.succeed("kmeans", "--help").stdout
+        for variables in ({"WORLD_SIZE": "2"}, {"WORLD_SIZE": "x", "RANK": "0"},
+                          {"WORLD_SIZE": "2", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"},
+                          {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}, {"PMI_SIZE": "2", "PMI_RANK": "x"}):
+            for words in (["kmeans", "--help"], ["kmeans", "-h"], ["help", "kmeans"], [*self.job, "--help"]):
+                self.assertEqual(self.succeed(*words, env=variables).stdout, one, (words, variables))
+            self.assertRegex(self.succeed("--version", env=variables).stdout, "^gradus ")
+            self.assertIn("gradus kmeans", self.succeed(env=variables).stdout)
+        # The word is a value here, so the processes would make copies of the job.
+        self.refused(2, *self.job, "--variant=-h", env={"WORLD_SIZE": "2"}, says=["WORLD_SIZE"])
+
+    def test_a_local_rank_is_needed_by_no_device(self):
+        variables = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "CUDA_VISIBLE_DEVICES": ""}
+        for device in ("gpu:0", "cpu", "auto"):
+            self.refused(4, *self.job, "--device", device, env=variables, says=["exchange data through their GPUs"])
+
     def test_a_single_process_needs_no_gpu(self):
-        for variables in ({"WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}, {"WORLD_SIZE": "2"}):
-            self.succeed(*self.job, env=variables)
-            shutil.rmtree(self.path("out"))
+        self.succeed(*self.job, env={"WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"})
 
     def test_mpi_comes_first(self):
         result = gradus(*self.job, env={"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "WORLD_SIZE": "2", "RANK": "0"})
@@ -148,7 +146,7 @@ class TorchrunGpus(TorchrunCase):
         self.assertFalse(os.path.exists(self.path("out")))
 
     def test_different_options_are_refused(self):
-        port = free_ports()
+        port = torchrun.free_ports()
         job = ("kmeans", self.source, "-o", self.path("out"))
         first = self.start(1, *job, "-k", 4, WORLD_SIZE=2, MASTER_PORT=port)
         second = self.start(1, *job, "-k", 5, WORLD_SIZE=2, MASTER_PORT=port, RANK=1, LOCAL_RANK=1)
@@ -201,7 +199,7 @@ class TorchrunGpus(TorchrunCase):
         self.assertIn("3 s", stderr)
 
     def test_another_meeting_point(self):
-        port = free_ports()
+        port = torchrun.free_ports()
         processes = self.start(2, "kmeans", self.source, "-k", 9, "-o", self.path("out"), "--quiet", MASTER_ADDR="nowhere.invalid",
                                NCCL_COMM_ID=f"127.0.0.1:{port}")
         for status, _, stderr in self.end(processes):

@@ -129,8 +129,16 @@ TYPED_TEST(Views, RefusesValuesThatThereAreNot) {
 TYPED_TEST(Views, MemoryRefusesImpossibleSizes) {
   using T = TypeParam;
   const KMeansJob<T> options;
-  for (const auto& [points, dimensions] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {-1, 0}, {0, 0}, {0, 3}, {10, 0}, {10, -1}, {-10, 3}, {most, 1}, {1000, most}, {std::int64_t{1} << 31, 1}})
+  for (const auto& [points, dimensions] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{-1, 0},
+                                                          {0, 0},
+                                                          {0, 3},
+                                                          {10, 0},
+                                                          {10, -1},
+                                                          {-10, 3},
+                                                          {most, 1},
+                                                          {1000, most},
+                                                          {(std::int64_t{1} << 36) + 1, 1}})
     expect_usage([&, n = points, d = dimensions] { kmeans_memory({n, d, sizeof(T)}, options); }, "");
   KMeansJob<T> many;
   many.clusters = std::numeric_limits<std::int32_t>::max();
