@@ -24,7 +24,9 @@ std::string place_of(const JobState<T>& state, int restarts) {
 template <class T>
 MappedInputs mapped_inputs(const FitCall<T>& call) {
   if (call.options.checkpoint.file.empty()) return {};
-  const auto address_of = [](auto view) { return view.place().is_host() ? view.data() : nullptr; };
+  const auto address_of = [](const auto& view) -> const void* {
+    return view.place().is_host() ? view.data() : nullptr;
+  };
   return MappedInputs(
       {address_of(call.points), address_of(call.memory.weights), address_of(call.memory.initial_centroids)});
 }

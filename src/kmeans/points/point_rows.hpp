@@ -30,6 +30,8 @@ class PointRows {
   std::int64_t rows() const { return shape_.rows(); }
   std::int64_t columns() const { return shape_.columns(); }
   MemoryPlace place() const { return shape_.place(); }
+  /// Returns the address of the first row, in whichever type.
+  const void* data() const { return is_stored() ? stored_.data() : static_cast<const void*>(shape_.data()); }
   bool is_stored() const {
     if constexpr (sizeof(T) == sizeof(float)) return stored_.data() != nullptr;
     else return false;

@@ -827,19 +827,16 @@ ByteRows<T>::ByteRows(const PointRows<T>& points)
   std::vector<double> sums(middle_.size());
   for (std::int64_t index = 0; index < rows; ++index) {
     const T* const row = row_of(index);
-    for (std::size_t dim = 0; dim < sums.size(); ++dim) sums[dim] += static_cast<double>(row[dim]);
+    for (std::size_t dim = 0; dim < sums.size(); ++dim)
+      sums[dim] += static_cast<double>(row[dim]) / static_cast<double>(rows);
   }
-  for (std::size_t dim = 0; dim < sums.size(); ++dim)
-    middle_[dim] = static_cast<T>(sums[dim] / static_cast<double>(rows));
-  std::vector<double> extents(middle_.size());
+  for (std::size_t dim = 0; dim < sums.size(); ++dim) middle_[dim] = static_cast<T>(sums[dim]);
+  double extent = 0;
   for (std::int64_t index = 0; index < rows; ++index) {
     const T* const row = row_of(index);
-    for (std::size_t dim = 0; dim < extents.size(); ++dim) {
-      const double extent = std::abs(static_cast<double>(row[dim]) - static_cast<double>(middle_[dim]));
-      extents[dim] = extents[dim] < extent ? extent : extents[dim];
-    }
+    for (std::size_t dim = 0; dim < sums.size(); ++dim)
+      extent = std::max(extent, std::abs(static_cast<double>(row[dim]) - static_cast<double>(middle_[dim])));
   }
-  const double extent = *std::ranges::max_element(extents);
   const int exponent =
       std::clamp(core::exponent_above(extent, -1100), sizeof(T) == 4 ? -120 : -300, sizeof(T) == 4 ? 120 : 600);
   scale_ = std::ldexp(1.0, -exponent);
