@@ -52,9 +52,9 @@ class RankSums {
     std::span<Word* const> of_ranks;  ///< one inbox on the GPU of each rank; the kernels of all ranks can write to all
     const int* abort = nullptr;       ///< GPU address of a flag; wait() sets it if another rank has given up
   };
-  /// Returns inboxes of at least `words` words, or none unless way() is `peers`. They are aligned to 256 bytes and exist
-  /// as long as this object. The next sum overwrites them. Between other use of the inboxes and a sum, all ranks must
-  /// wait for each other. Collective.
+  /// Returns inboxes of at least `words` words, or none unless way() is `peers`. They are aligned to 256 bytes and
+  /// exist as long as this object. The next sum overwrites them. Between other use of the inboxes and a sum, all ranks
+  /// must wait for each other. Collective.
   virtual Inboxes inboxes(std::int64_t /*words*/, const cuda::Stream& /*stream*/) { return {}; }
 
  protected:
