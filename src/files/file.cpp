@@ -18,7 +18,6 @@
 #include <ctime>
 #include <fstream>
 #include <mutex>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -47,46 +46,6 @@ bool is_stream(const std::string& path) {
 
 Descriptor::~Descriptor() {
   if (number_ >= 0) ::close(number_);
-}
-
-namespace {
-
-FileState state_in(const struct stat& status) {
-  return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-}
-
-}  // namespace
-
-FileState state_of(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? state_in(status) : FileState{};
-}
-
-std::string path_mapped_at(const void* address) {
-  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::istringstream fields(line);
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    char dash = 0;
-    fields >> std::hex >> begin >> dash >> end;
-    if (!fields || wanted < begin || wanted >= end) continue;
-    const std::size_t path = line.find('/');  // the fields before the path have no slash
-    return path == std::string::npos ? "" : line.substr(path);
-  }
-  return "";
-}
-
-void require_unchanged(const std::string& path, const FileState& before, const std::string& name) {
-  const FileState now = state_of(path);
-  if (now == before) return;
-  std::string how = ", or was replaced by another one";
-  if (now.size != before.size)
-    how = ": it had " + std::to_string(before.size) + " bytes and now has " + std::to_string(now.size);
-  throw InputError("'" + name + "': the file has changed while it was read" + how +
-                       "; run the command again when no program writes to the file",
-                   {.code = error_code::cannot_read, .file = name});
 }
 
 namespace {
@@ -228,7 +187,7 @@ MappedFile::MappedFile(const std::string& path, Access access)
   if (!S_ISREG(status.st_mode))
     refuse(": it is not a regular file; where - is accepted as a file's name, it is standard input");
   if (status.st_size == 0) refuse(": the file is empty");
-  state_ = state_in(status);
+  state_ = core::state_of(file_.number());
   size_ = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_.number(), 0);
   if (address == MAP_FAILED && errno == ENOMEM) throw OutOfMemoryError("cannot read '" + path + "'" + reason(errno));

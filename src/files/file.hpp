@@ -1,8 +1,6 @@
 // Files mapped into memory for reading.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -11,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "core/file_state.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::files {
@@ -34,24 +33,6 @@ class Descriptor {
   int number_;
 };
 
-/// The properties of a file that differ after a change of its content.
-struct FileState {
-  dev_t device = 0;
-  ino_t file = 0;
-  off_t size = 0;
-  time_t seconds = 0;  ///< time of the last modification
-  long nanoseconds = 0;
-
-  friend bool operator==(const FileState&, const FileState&) = default;
-};
-
-/// Returns the state of the file, or an empty state if the file cannot be examined.
-FileState state_of(const std::string& path);
-
-/// Throws InputError if the file has another state than `before`. `name` is the name for messages, which may name an
-/// array of the file.
-void require_unchanged(const std::string& path, const FileState& before, const std::string& name);
-
 enum class Access : unsigned char {
   once,      ///< for a parser, which reads sequentially
   repeated,  ///< for an iterative method: many threads read the file many times
@@ -70,7 +51,7 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
   /// Throws InputError if the file has changed since it was mapped.
-  void require_unchanged() const { files::require_unchanged(path_, state_, path_); }
+  void require_unchanged() const { core::require_unchanged(path_, state_, path_); }
   /// Advises the kernel that this part of the bytes will be read many times.
   void read_ahead(std::span<const std::byte> part) const;
   /// Returns the current size of the file, or 0 if it is unknown. Async-signal-safe.
@@ -79,17 +60,13 @@ class MappedFile {
  private:
   std::string path_;
   Descriptor file_;
-  FileState state_;
+  core::FileState state_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
 /// Returns the mapped file whose bytes contain the address, or null.
 const MappedFile* mapped_file_at(const void* address);
-
-/// Returns the path of the file that this process has mapped at the address, by whatever means. Returns "" for other
-/// memory, or if it is unknown.
-std::string path_mapped_at(const void* address);
 
 /// While it exists, a thread removes the pages of mapped files from the memory of this process whenever more than
 /// `bytes` of such pages are resident. The pages stay in the system's page cache while there is room, and the next

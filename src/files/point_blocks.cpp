@@ -7,7 +7,7 @@
 namespace gradus::files {
 
 PointBlocks::PointBlocks(std::string path, ReadOptions options) : path_(std::move(path)), options_(std::move(options)) {
-  const FileState before = state_of(file_of_points(path_));
+  const core::FileState before = core::state_of(file_of_points(path_));
   if (const std::optional<PointsShape> shape = shape_in_rows(path_, options_)) {
     file_columns_ = shape_in_rows(path_, with_all_columns(options_))->columns;
     rows_ = shape->rows;
@@ -36,7 +36,7 @@ void PointBlocks::for_each(std::int64_t block, ElementType type,
   }
   ReadOptions options = options_;
   options.type = type;
-  const auto check = [&] { require_unchanged(file_of_points(path_), *before_, path_); };
+  const auto check = [&] { core::require_unchanged(file_of_points(path_), *before_, path_); };
   std::int64_t first = 0;
   do {
     check();

@@ -39,8 +39,8 @@ class PointBlocks {
   ReadOptions options_;
   Points head_;
   std::int64_t rows_ = 0;
-  std::int64_t file_columns_ = 0;    ///< number of columns before a choice of columns
-  std::optional<FileState> before_;  ///< no value if the file is one block
+  std::int64_t file_columns_ = 0;          ///< number of columns before a choice of columns
+  std::optional<core::FileState> before_;  ///< no value if the file is one block
 };
 
 }  // namespace gradus::files

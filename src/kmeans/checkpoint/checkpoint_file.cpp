@@ -220,16 +220,16 @@ std::uint64_t checkpoint_bytes(std::uint64_t centroid_bytes) {
 
 MappedInputs::MappedInputs(std::initializer_list<const void*> addresses) {
   for (const void* const address : addresses) {
-    std::string path = address == nullptr ? "" : files::path_mapped_at(address);
+    std::string path = address == nullptr ? "" : core::path_mapped_at(address);
     std::error_code none;
     if (!std::filesystem::is_regular_file(path, none)) continue;  // also skips memory that belongs to a device
-    const files::FileState state = files::state_of(path);
+    const core::FileState state = core::state_of(path);
     files_.emplace_back(std::move(path), state);
   }
 }
 
 void MappedInputs::require_unchanged() const {
-  for (const auto& [path, state] : files_) files::require_unchanged(path, state, path);
+  for (const auto& [path, state] : files_) core::require_unchanged(path, state, path);
 }
 
 template <class T>

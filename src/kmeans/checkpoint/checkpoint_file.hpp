@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_state.hpp"
 #include "core/npz.hpp"
 #include "core/phases.hpp"
-#include "files/file.hpp"
 #include "kmeans/checkpoint/seeding_state.hpp"
 #include "kmeans/lloyd/checkpoints.hpp"
 #include "kmeans/points/point_rows.hpp"
@@ -70,7 +70,7 @@ class MappedInputs {
   void require_unchanged() const;
 
  private:
-  std::vector<std::pair<std::string, files::FileState>> files_;
+  std::vector<std::pair<std::string, core::FileState>> files_;
 };
 
 template <class T>
