@@ -44,10 +44,11 @@ class PlainPasses final : public RankPasses<T> {
     std::int64_t changed = 0;
     for (std::int64_t point = 0; point < problem_.n(); ++point) {
       std::int32_t& label = labels_[static_cast<std::size_t>(point)];
-      const std::int32_t nearest = nearest_to(problem_.points.row(point));
+      const T* const row = problem_.points.row(point);
+      const std::int32_t nearest = nearest_to(row);
       if (label == nearest) continue;
-      if (label >= 0) sums_.remove(point, label);
-      sums_.add(point, nearest);
+      if (label >= 0) sums_.remove(point, row, label);
+      sums_.add(point, row, nearest);
       label = nearest;
       ++changed;
     }
@@ -64,9 +65,11 @@ class PlainPasses final : public RankPasses<T> {
 
   core::ExactAccumulator own_inertia() override {
     core::ExactTotal total;
-    for (std::int64_t first = 0; first < problem_.n(); first += block_points)
-      add_inertia<T>(problem_, std::as_const(centroids_).view(), labels_.data(),
-                     cpu::Range{first, std::min(first + block_points, problem_.n())}, total);
+    BlockRows<T> block(problem_.rows(), block_points);
+    for (std::int64_t first = 0; first < problem_.n(); first += block_points) {
+      block.begin({first, std::min(first + block_points, problem_.n())});
+      add_inertia<T>(problem_, std::as_const(centroids_).view(), labels_.data(), block, total);
+    }
     return total.sum(problem_.statistics.inertia, problem_.statistics.weight_exponent);
   }
 
