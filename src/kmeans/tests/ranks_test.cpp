@@ -503,7 +503,8 @@ TEST_F(KMeansRanksErrors, of_standardizing_name_the_row_among_all) {
     call.options.standardize = true;
     if (rank == 3) call.execution.memory_limit = 1000;
   });
-  EXPECT_TRUE(contains(memory, "rank 3 of 4: a copy of the points")) << memory;
+  EXPECT_TRUE(contains(memory, "rank 3 of 4: the job needs") && contains(memory, "a standardized copy of the points"))
+      << memory;
 }
 
 TEST_F(KMeansRanksErrors, are_those_of_one_process) {
