@@ -14,7 +14,7 @@ import subprocess
 from kit import GRADUS, Case, TerminalCase, content, gradus, write_npy
 
 # Limits that are neither round nor multiples of the length of a row, so that blocks have unusual numbers of rows.
-LIMITS = (80021, 99991, 123457, 333337)
+LIMITS = (83233, 99991, 123457, 333337)
 TYPES = {"<f2": "e", "<f4": "f", "<f8": "d", ">f4": ">f", ">u2": ">H", "|i1": "b", "|u1": "B", "<i2": "h", "<i4": "i", "<u4": "I", "<i8": "q"}
 
 

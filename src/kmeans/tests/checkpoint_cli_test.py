@@ -89,7 +89,7 @@ class Kills(KillCase):
 
 class Signals(FitCase):
     def long_job(self, *more):
-        self.generate(200000, 8)
+        self.generate(800000, 8)
         return self.start("--max-iterations", 100000, "--init", "random", "--checkpoint", self.checkpoint, *more)
 
     def command(self, *more):  # an option may be given only once, so `more` must not repeat one
