@@ -21,9 +21,12 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/ceilings.cpp"
+// clang-format off
+#include "cpu/simd.hpp"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+// clang-format on
 
 // The kernels, compiled once per instruction set. Each kernel has several independent chains of operations, enough to
 // hide the latency of an operation. Each kernel returns a value that depends on its data, so that compilers do not

@@ -166,6 +166,13 @@ class Planted(unittest.TestCase):
 class House(unittest.TestCase):
     folder = None
 
+    def test_the_instruction_sets_are_chosen_before_highway(self):
+        for path in sources(self.folder):
+            names = ["".join(names) for names in INCLUDE.findall((self.folder / path).read_text())]
+            highway = next((place for place, name in enumerate(names) if name.startswith("hwy/")), None)
+            if highway is not None and path.suffix == ".cpp":
+                self.assertIn("cpu/simd.hpp", names[:highway], path)
+
     def test_includes_go_down(self):
         self.assertGreater(len(sources(self.folder)), 200)
         self.assertEqual(complaints(self.folder), [])

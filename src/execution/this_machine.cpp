@@ -1,5 +1,7 @@
 #include "execution/machine.hpp"
 
+#include "cpu/simd.hpp"  // must precede highway.h
+
 #include <hwy/highway.h>
 #include <unistd.h>
 
