@@ -307,12 +307,15 @@ bool asks_for_help(const std::vector<std::string>& words) {
                                   "runs as one process only");
 }
 
-/// Returns the processes that a launcher has started. If the words ask for help, ignores invalid variables.
+/// Returns the processes that a launcher has started. Ignores invalid variables if the words ask for help, or if the
+/// command always runs as one process.
 Processes processes_for(const std::vector<std::string>& words) {
   try {
     return started_processes();
   } catch (const UsageError&) {
-    if (!asks_for_help(words)) throw;
+    if (asks_for_help(words)) return {};
+    const auto command = std::ranges::find(commands(), words.front(), &Command::name);
+    if (command != commands().end() && command->on_ranks) throw;
     return {};
   }
 }

@@ -225,7 +225,7 @@ def test_integers_that_a_graph_cannot_hold():
 
 
 def test_memory_is_estimated_for_the_type_that_is_computed_in():
-    for given, computed in {"i1": "f4", "f2": "f4", "?": "f4", "i8": "f8", "u4": "f8"}.items():
+    for given, computed in {"i2": "f4", "?": "f4", "i8": "f8", "u4": "f8"}.items():
         assert gradus.kmeans_memory(1000, 8, 4, dtype=given) == gradus.kmeans_memory(1000, 8, 4, dtype=computed)
     refused(lambda x: gradus.kmeans_memory(1000, 8, 4, dtype=x), "c16", "complex128")
 

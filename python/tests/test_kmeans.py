@@ -430,8 +430,10 @@ def test_points_of_8_and_16_bits_are_used_as_they_are(name):
         assert found.inertia == expected.inertia
         first = gradus.kmeans_initial_centroids(rows, 20, device="cpu")
         assert (first.rows == gradus.kmeans_initial_centroids(same, 20, device="cpu").rows).all()
-    limit = gradus.kmeans_memory(3000, 40, 20, dtype=dtype, init="random", device="cpu").host
-    assert limit < gradus.kmeans_memory(3000, 40, 20, dtype=dtype, init="random", device="cpu", variant="sequential").host
+    estimate = {"dtype": dtype, "init": "random", "device": "cpu"}
+    copied = gradus.kmeans_memory(300000, 40, 20, variant="sequential", **estimate)  # a variant that reads a copy in float32
+    assert gradus.kmeans_memory(300000, 40, 20, **estimate).host < copied.host
+    limit = gradus.kmeans_memory(3000, 40, 20, **estimate).host
     gradus.kmeans(points, 20, init="random", memory_limit=limit, device="cpu")
 
 

@@ -49,7 +49,7 @@ int integer_in(const char* name, const char* text, int least, int most, const ch
 }
 
 std::optional<Launch> launch_in(const Variable& variable) {
-  const auto is_set = [&](const char* name) { return variable(name) != nullptr; };
+  const auto is_set = [&](const char* name) { return variable(name) != nullptr && *variable(name) != '\0'; };
   if (!is_set("WORLD_SIZE")) return {};
   Launch launch;
   launch.size = integer_of(variable, "WORLD_SIZE", 1, std::numeric_limits<int>::max());

@@ -283,7 +283,7 @@ HWY_EXPORT(assign_grid_f64);
 
 namespace {
 
-constexpr std::int64_t sample_rows = 4096;
+constexpr std::int64_t grid_sample_rows = 4096;
 
 // Returns the binary logarithm of the number of cells. It takes as long to classify a border cell as to process some
 // dozens of points. So the grid has one cell per 64 points. If there are many clusters, it has more cells: 32 per
@@ -314,7 +314,7 @@ constexpr int finest_bits = 21;
 // Returns some evenly spaced points. Uses `room` for points that are not in the type of the job.
 template <class T>
 std::vector<const T*> sampled(const Problem<T>& problem, Buffer<T>& room) {
-  const std::int64_t count = std::min(problem.n(), sample_rows);
+  const std::int64_t count = std::min(problem.n(), grid_sample_rows);
   const PointRows<T> points = problem.rows();
   room = Buffer<T>(points.room(count));
   std::vector<const T*> rows;
@@ -494,7 +494,7 @@ std::uint64_t GridAssigner<T>::bytes(const Shape& shape, int threads) {
   const int bits = bits_for(shape.points, shape.dimensions, shape.clusters);
   const std::int64_t cells = std::int64_t{1} << (shape.dimensions == 3 ? finest_bits : bits);
   return filter + CellTable::bytes(cells, shape.clusters, threads) +
-         8 * static_cast<std::uint64_t>(shape.clusters * shape.dimensions) + 32 * sample_rows;
+         8 * static_cast<std::uint64_t>(shape.clusters * shape.dimensions) + 32 * grid_sample_rows;
 }
 
 template class GridAssigner<float>;
