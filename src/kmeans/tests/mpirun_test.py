@@ -186,6 +186,20 @@ class Inputs(KMeansCase):
         self.refused(2, "kmeans", *of_ranks, says=["part-1.npy' exists too", "one process reads a file"])
         self.all_refused((2, 2, *of_ranks, {"says": ["part-2.npy' exists too", "2 ranks read a file"]}))
 
+    def test_ranks_may_keep_different_types(self):
+        bytes_of_rows = [(row * 7919) % 251 for row in range(1200)]
+        write_npy(self.path("part-0.npy"), "|u1", (100, 8), raw=bytes(bytes_of_rows[:800]))
+        write_npy(self.path("part-1.npy"), "<f4", (50, 8), bytes_of_rows[800:])
+        write_npy(self.path("part-2.npy"), "|u1", (0, 8), raw=b"")
+        whole = write_npy(self.path("whole.npy"), "<f4", (150, 8), bytes_of_rows)
+        few = write_npy(self.path("few.npy"), "|u1", (2, 2), raw=bytes([1, 2, 3, 4]))
+        for options in ((), ("--standardize",), ("--init", "k-means-parallel", "--standardize")):
+            several = self.several(3, self.path("part-{rank}.npy"), "--input-per-rank", "-k", 6, *options)
+            one = self.one(whole, "-k", 6, *options)
+            for name in ("centroids.npy", "labels.npy"):  # the summary names the type of the first file
+                self.assertEqual(several[name], one[name], options)
+            self.same(3, few, "-k", 1, *options)
+
     def test_what_cannot_be_read_in_slices(self):
         rows = ["%d,%d,%s" % (index % 7, index % 11, index / 8) for index in range(300)]
         text = "a,b,c\n" + "\n".join(rows) + "\n"
