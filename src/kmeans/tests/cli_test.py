@@ -883,7 +883,8 @@ sys.exit(status)
             self.assertEqual(one["efficiency"], 1)
             self.assertAlmostEqual(two["efficiency"], work / two["seconds"])
             shown = charts["time by GPUs: " + curve["title"]]
-            for column, figure in enumerate(("seconds", "floor_seconds", "model_seconds"), 1):
+            for name, figure in (("measured", "seconds"), ("floor", "floor_seconds"), ("model", "model_seconds")):
+                column = shown[0].index(name)
                 self.assertEqual([float(row[column]) for row in shown[1:]], [1000 * point[figure] for point in (one, two)])
             for point in (one, two):
                 self.assertAlmostEqual(point["model_seconds"] / point["seconds"] - 1, point["model_deviation"])

@@ -58,7 +58,6 @@ class Torchrun(TorchrunCase):
             ("RANK", "one", "RANK is 'one'"),
             ("RANK", None, "RANK is not set, but WORLD_SIZE is '2'"),
             ("WORLD_SIZE", "many", "WORLD_SIZE is 'many'"),
-            ("LOCAL_RANK", "", "LOCAL_RANK is not set"),
             ("MASTER_ADDR", None, "MASTER_ADDR is not set"),
             ("MASTER_PORT", "x", "MASTER_PORT is 'x'"),
         ):
