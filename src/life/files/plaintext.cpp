@@ -21,6 +21,18 @@ namespace gradus::files {
 
 namespace {
 
+/// Converts up to 64 letters to bits, of which the set ones stand for '*' and `live`. Returns false if a letter is
+/// malformed.
+bool bits_of_letters(std::string_view text, char live, std::uint64_t& bits) {
+  std::array<char, 64> letters;
+  if (text.size() < 64) letters.fill('.');
+  std::memcpy(letters.data(), text.data(), text.size());
+  unsigned char others = 0;
+  for (const char letter : letters) others |= letter != '.' && letter != '*' && letter != live ? 1 : 0;
+  bits = bits_of_64([&](std::size_t at) { return letters[at] != '.'; });
+  return others == 0;
+}
+
 /// Rows of bits of any length.
 class BitRows {
  public:
@@ -85,16 +97,8 @@ class PlaintextReader final : public LifeReader {
   /// Takes a line of letters. Returns its length or, if a letter is malformed, a place before this letter.
   std::size_t take_bits(std::string_view line) {
     std::uint64_t* word = rows_.add(line.size());
-    for (std::size_t x = 0; x < line.size(); x += 64) {
-      std::array<char, 64> letters;
-      const std::size_t count = std::min<std::size_t>(line.size() - x, 64);
-      if (count < 64) letters.fill('.');
-      std::memcpy(letters.data(), line.data() + x, count);
-      unsigned char others = 0;
-      for (const char letter : letters) others |= letter != '.' && letter != 'O' && letter != '*' ? 1 : 0;
-      if (others != 0) return x;
-      *word++ = bits_of_64([&](std::size_t at) { return letters[at] != '.'; });
-    }
+    for (std::size_t x = 0; x < line.size(); x += 64)
+      if (!bits_of_letters(line.substr(x, 64), 'O', *word++)) return x;
     return line.size();
   }
 
@@ -190,13 +194,32 @@ class Life105Reader final : public LifeReader {
     while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
     if (line.empty() || (line_ == 1 && line.starts_with("#Life"))) return;
     if (line.front() == '#') return take_comment(line);
-    for (std::size_t place = 0; place < line.size(); ++place) {
+    for (std::size_t place = take_common_runs(line); place < line.size(); ++place) {
       if (line[place] == '.') continue;
       if (line[place] != '*')
         fail_at(place + 1, core::excerpt(line.substr(place, 1)) + " where '.' (dead) or '*' (alive) is expected");
       if (!cells_.add(left_ + static_cast<std::int64_t>(place), y_, 1)) fail_memory(place + 1);
     }
     ++y_;
+  }
+
+  /// Adds the cells of a line in runs. Returns the place of the first letters that must be added one by one, because a
+  /// letter is malformed or a cell may exceed the memory limit.
+  std::size_t take_common_runs(std::string_view line) {
+    if (!cells_.has_room_for(line.size() / 8 + 2)) return 0;
+    for (std::size_t place = 0; place < line.size(); place += 64) {
+      std::uint64_t bits = 0;
+      if (!bits_of_letters(line.substr(place, 64), '*', bits)) return place;
+      for (std::int64_t x = left_ + static_cast<std::int64_t>(place); bits != 0;) {
+        const int dead = std::countr_zero(bits);
+        bits >>= dead;
+        const int alive = std::countr_one(bits);
+        bits = alive < 64 ? bits >> alive : 0;
+        if (!cells_.add(x + dead, y_, alive)) return place;
+        x += dead + alive;
+      }
+    }
+    return line.size();
   }
 
   void take_comment(std::string_view line) {

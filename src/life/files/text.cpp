@@ -214,7 +214,7 @@ std::size_t slots_for(std::size_t blocks) { return std::bit_ceil(std::max(fewest
 
 bool LifeCells::has_room_for(std::size_t blocks) const {
   // A table is twice as large if a cell follows in one of its blocks.
-  return 2 * slots_for(blocks) * sizeof(life_detail::LifeBlock) <= memory_limit_;
+  return 2 * slots_for(taken_ + blocks) * sizeof(life_detail::LifeBlock) <= memory_limit_;
 }
 
 bool LifeCells::prefers_grid(std::int64_t width, std::int64_t height, std::size_t blocks) const {

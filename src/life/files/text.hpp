@@ -136,7 +136,7 @@ class LifeCells {
     set_run(grid_.words() + y * grid_.stride(), x, count);
     return true;
   }
-  /// Returns true if the memory limit allows any cells in `blocks` blocks of 8 x 8 cells.
+  /// Returns true if the memory limit allows any cells in this many further blocks of 8 x 8 cells.
   bool has_room_for(std::size_t blocks) const;
   /// Returns true if finish() would store a pattern with this bounding box and this number of blocks as a grid.
   bool prefers_grid(std::int64_t width, std::int64_t height, std::size_t blocks) const;
