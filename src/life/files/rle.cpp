@@ -162,30 +162,30 @@ class RleReader final : public LifeReader {
     std::uint64_t* row = cells_.row(y);
     while (row != nullptr && place < line.size()) {
       std::array<char, 64 + 2> text;  // has room for a load of two digits at the end
+      text.fill('0');
       const std::size_t length = std::min<std::size_t>(line.size() - place, 64);
-      if (length < 64) text.fill('0');
       std::memcpy(text.data(), line.data() + place, length);
       std::uint64_t tags = bits_of_64([&](std::size_t at) { return !is_digit(text[at]); });
-      int first = 0;
+      std::size_t first = 0;
       for (; tags != 0; tags &= tags - 1) {
-        const int tag = std::countr_zero(tags);
-        const std::int64_t count = common_count(text.data() + first, tag - first);
-        const char letter = text[static_cast<std::size_t>(tag)];
-        const bool alive = letter == 'o' || letter == 'A';
-        if (letter == '$') {
-          if (count == 0 || count > height_ - y) break;
+        const auto tag = static_cast<std::size_t>(std::countr_zero(tags));
+        const std::uint64_t count = common_count(text.data() + first, tag - first);
+        const Tag kind = tag_of(text[tag]);
+        // In this comparison, 0 is too large, too.
+        const std::int64_t most = kind == Tag::end_of_row ? height_ - y : row != nullptr ? width_ - x : 0;
+        if (kind == Tag::other || count - 1 >= static_cast<std::uint64_t>(most)) break;
+        if (kind == Tag::end_of_row) {
           greatest_x_ = std::max(greatest_x_, x);
-          y += count;
+          y += static_cast<std::int64_t>(count);
           x = 0;
           row = cells_.row(y);
         } else {
-          if ((!alive && letter != 'b' && letter != '.') || row == nullptr || count == 0 || count > width_ - x) break;
-          if (alive) set_run(row, x, count);
-          x += count;
+          if (kind == Tag::alive) set_run(row, x, static_cast<std::int64_t>(count));
+          x += static_cast<std::int64_t>(count);
         }
         first = tag + 1;
       }
-      place += static_cast<std::size_t>(first);
+      place += first;
       if (tags != 0 || first == 0 || length < 64) break;
     }
     greatest_x_ = std::max(greatest_x_, x);
@@ -194,20 +194,34 @@ class RleReader final : public LifeReader {
     return place;
   }
 
+  enum class Tag : std::uint8_t { dead, alive, end_of_row, other };
+
+  static Tag tag_of(char letter) {
+    static constexpr auto tags = [] {
+      std::array<Tag, 256> all{};
+      all.fill(Tag::other);
+      all['b'] = all['.'] = Tag::dead;
+      all['o'] = all['A'] = Tag::alive;
+      all['$'] = Tag::end_of_row;
+      return all;
+    }();
+    return tags[static_cast<unsigned char>(letter)];
+  }
+
   /// Returns the count that these digits state, or 0 if they are too many. Up to two digits are parsed without
   /// branches, which the CPU could not predict. Reads two bytes.
-  static std::int64_t common_count(const char* text, int digits) {
-    constexpr int safe_digits = 17;
-    std::int64_t count = 0;
+  static std::uint64_t common_count(const char* text, std::size_t digits) {
     if (digits > 2) {
-      for (int digit = 0; digit < digits && digits <= safe_digits; ++digit) count = count * 10 + (text[digit] - '0');
+      constexpr std::size_t safe_digits = 17;
+      std::uint64_t count = 0;
+      if (digits <= safe_digits) digits_at(text, text + digits, count);
       return count;
     }
     std::uint16_t two = 0;
     std::memcpy(&two, text, sizeof two);
     const unsigned right = unsigned{two} << (16 - 8 * digits) & 0x0f0f;       // the last digit is in the higher byte
     static constexpr std::array<std::uint8_t, 3> without_digits = {1, 0, 0};  // compilers make a branch of a comparison
-    return (right & 0xff) * 10 + (right >> 8) + without_digits[static_cast<std::size_t>(digits)];
+    return (right & 0xff) * 10 + (right >> 8) + without_digits[digits];
   }
 
   void take_run(char letter, std::int64_t count, std::size_t column) {

@@ -107,17 +107,19 @@ std::uint64_t bits_of_64(const IsSet& is_set) {
   return word;
 }
 
-/// Sets the cells [first, first + count) of a row to alive. `count` must be positive.
+/// Sets the cells [first, first + count) of a row to alive. `first` must not be negative, and `count` must be positive.
 inline void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count) {
   constexpr std::uint64_t all = ~std::uint64_t{0};
-  std::uint64_t* word = words + first / 64;
-  const std::int64_t end = first % 64 + count;
-  if (end <= 64) {
-    *word |= all >> (64 - count) << (first % 64);
+  const auto bit = static_cast<std::uint64_t>(first) % 64;  // without a sign, this is one operation
+  std::uint64_t* word = words + static_cast<std::uint64_t>(first) / 64;
+  std::uint64_t left = static_cast<std::uint64_t>(count);
+  if (bit + left <= 64) {
+    *word |= all >> (64 - left) << bit;
     return;
   }
-  *word++ |= all << (first % 64);
-  for (std::int64_t left = end - 64; left > 0; left -= 64) *word++ |= left >= 64 ? all : all >> (64 - left);
+  *word++ |= all << bit;
+  for (left -= 64 - bit; left > 64; left -= 64) *word++ = all;
+  *word |= all >> (64 - left);
 }
 
 /// Live cells that arrive in runs. They are stored as a hash table of 8 x 8 blocks. If the size of the pattern is
