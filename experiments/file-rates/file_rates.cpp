@@ -300,7 +300,7 @@ class Samples {
       execution.threads = threads;
       gradus::cli::write_table(file, gradus::cli::TableFormat::csv, points.view(), execution);
     });
-    const auto side = static_cast<std::int64_t>(std::max(2.0, std::sqrt(static_cast<double>(bytes_ / 8))));
+    const auto side = static_cast<std::int64_t>(std::max(2.0, std::sqrt(static_cast<double>(bytes_) / 8)));
     const auto pixels = std::make_shared<std::vector<std::uint8_t>>(static_cast<std::size_t>(side * side));
     std::mt19937 random(2);
     for (std::int64_t at = 0; at < side * side; ++at)
@@ -330,7 +330,7 @@ class Samples {
           save(path, graph_text(*format, decimals, bytes));
         };
       }
-    const auto vertices = static_cast<std::int64_t>(std::max(2.0, std::sqrt(static_cast<double>(bytes_ / 4))));
+    const auto vertices = static_cast<std::int64_t>(std::max(2.0, std::sqrt(static_cast<double>(bytes_) / 4)));
     const auto weights = std::make_shared<const gradus::Matrix<std::int32_t>>(vertices, vertices);
     Sample& matrix =
         add(files::Reader::graph, "matrix.npy", "int32 matrix of weights", [](const std::string& path, int) {

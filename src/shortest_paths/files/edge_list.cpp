@@ -340,7 +340,7 @@ class EdgeListReader final : public EdgeReader {
   /// Returns the numbers of the columns FROM, TO and, if present, WEIGHT.
   std::vector<std::size_t> chosen_columns(const std::vector<FirstField>& fields) const {
     if (!options_.columns.empty()) {
-      const std::vector<std::size_t> places = options_.columns.find(names_, columns_, name_);
+      std::vector<std::size_t> places = options_.columns.find(names_, columns_, name_);
       if (places.size() != 2 && places.size() != roles)
         throw UsageError("--columns: " + std::to_string(places.size()) + (places.size() == 1 ? " column" : " columns") +
                          "; FROM,TO or FROM,TO,WEIGHT is expected");
