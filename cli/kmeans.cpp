@@ -735,8 +735,8 @@ int run_kmeans(Arguments& arguments, Session& session) {
                          session);
   };
   files::ReadOptions reading = arguments.reading;
-  // The choice of k, the page and standardizing read the points in the type of the job.
-  reading.keep_stored = !arguments.chooses() && arguments.page.empty() && !arguments.options.standardize;
+  // The choice of k and the page read the points in the type of the job.
+  reading.keep_stored = !arguments.chooses() && arguments.page.empty();
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)

@@ -313,7 +313,7 @@ def kmeans(
         method = call["init"] = _method(init)
         options = options_in("kmeans", call)
         number = stream_number(stream)
-        rows, stored = _arrays.points_or_parts(points, number, not standardize)
+        rows, stored = _arrays.points_or_parts(points, number)
         dtype = rows.dtype if stored is None else np.dtype(np.float32)
         start = init
         if method == "given" and _fitted_folder.is_folder(init):
@@ -437,7 +437,7 @@ def kmeans_initial_centroids(
         method = call["init"] = _method(init)
         options = options_in("kmeans", call)
         number = stream_number(stream)
-        rows, stored = _arrays.points(points, number, not standardize)
+        rows, stored = _arrays.points(points, number)
         dtype = rows.dtype if stored is None else np.dtype(np.float32)
         start = init
         if method == "given" and _fitted_folder.is_folder(init):

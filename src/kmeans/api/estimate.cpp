@@ -56,7 +56,7 @@ namespace {
 std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMetric metric, int threads) {
   if (!shape.stored) return 0;
   const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
-  if (needs_widened_copy(variant))
+  if (widens_points(&variant, variant.device_input))
     return core::checked_multiply(static_cast<std::uint64_t>(shape.points), row_bytes, "points");
   const std::uint64_t visit = visit_bytes(shape.points, shape.dimensions);
   if (metric == KMeansMetric::cosine) return visit;  // iterations read rows of unit length

@@ -20,8 +20,15 @@ inline bool is_stored(const KMeansShape& shape) { return shape.element_bytes == 
 /// Returns the bytes of the variant's copy of the points, or 0 if the variant makes none.
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter);
 
-/// Returns true if the variant cannot read stored points, and gets a copy in the type of the job.
-inline bool needs_widened_copy(const Variant& variant) { return !variant.facts.widens_rows; }
+// These functions alone decide where stored points are copied in the type of the job. Calls, their estimates and the
+// estimates before a call ask them.
+
+/// Returns true if the call copies all points before it plans the job.
+inline bool widens_points_first(const Execution& execution) { return execution::is_for_several_gpus(execution); }
+/// Returns true if the job copies all points of a rank. `variant`: null for a job without variants.
+inline bool widens_points(const Variant* variant, bool stays_on_gpu) {
+  return variant != nullptr ? !variant->facts.widens_rows : stays_on_gpu;
+}
 
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);

@@ -222,28 +222,38 @@ TEST(StoredPoints, HaveTheBitsOfFloatWithEveryOption) {
 TEST(StoredPoints, HaveTheBitsOfFloatOnRanks) {
   for (const Size size : {Size{700, 2, 6}, Size{611, 20, 9}})
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random})
-      for (const char* const how : {"even", "last", "holes"}) {
-        const StoredPoints points(StoredType::i8, size.n, size.d);
-        const std::vector<float> weights = make_weights<float>(size.n);
-        KMeansOptions options;
-        options.clusters = size.k;
-        options.init = init;
-        options.standardize = size.d == 20 && init == KMeansInit::random;
-        accept_coinciding_points(options);
-        const KMeansResult<float> one =
-            kmeans(points.wide, options, {.weights = weights}, Execution{.device = Device::cpu, .threads = 1});
-        EXPECT_EQ(tests::differs(one, 3, how,
-                                 [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
-                                   Execution execution{.device = Device::cpu, .threads = 1};
-                                   execution.communicator = &communicator;
-                                   const KMeansMemory<float> memory{.weights = {weights.data() + from, rows}};
-                                   if (communicator.rank() == 1 && !options.standardize)  // has its points in float
-                                     return kmeans(points.wide.view().slice(from, rows), options, memory, execution);
-                                   return kmeans(points.view().slice(from, rows), options, memory, execution);
-                                 }),
-                  "")
-            << how;
-      }
+      for (const bool standardize : {false, true})
+        for (const bool mixed : {false, true})
+          for (const char* const how : {"even", "last", "holes"}) {
+            const StoredPoints points(StoredType::i8, size.n, size.d);
+            const std::vector<float> weights = make_weights<float>(size.n);
+            KMeansOptions options;
+            options.clusters = size.k;
+            options.init = init;
+            options.standardize = standardize;
+            accept_coinciding_points(options);
+            const KMeansResult<float> one =
+                kmeans(points.wide, options, {.weights = weights}, Execution{.device = Device::cpu, .threads = 1});
+            const KMeansInitialCentroids<float> first = kmeans_initial_centroids(
+                points.wide, options, {.weights = weights}, Execution{.device = Device::cpu, .threads = 1});
+            const auto on_rank = [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
+              Execution execution{.device = Device::cpu, .threads = 1};
+              execution.communicator = &communicator;
+              const KMeansMemory<float> memory{.weights = {weights.data() + from, rows}};
+              const auto call = [&](const auto& own) {
+                const auto chosen = kmeans_initial_centroids(own, options, memory, execution);
+                EXPECT_TRUE(tests::same_bits(first.centroids, chosen.centroids));
+                EXPECT_EQ(first.rows, chosen.rows);
+                return kmeans(own, options, memory, execution);
+              };
+              // With `mixed`, one rank has its points in float.
+              return mixed && communicator.rank() == 1 ? call(points.wide.view().slice(from, rows))
+                                                       : call(points.view().slice(from, rows));
+            };
+            // The ranks of this test throw an error where ranks of MPI would wait forever.
+            EXPECT_EQ(tests::differs(one, 3, how, on_rank), "")
+                << how << (mixed ? ", mixed" : "") << (standardize ? ", standardized" : "");
+          }
 }
 
 TEST(StoredPoints, ContinueACheckpointOfFloat) {
@@ -316,6 +326,9 @@ TEST(StoredPoints, NeedNoCopyInFloat) {
   const std::uint64_t wide = kmeans_memory({n, d, 4}, options, execution).host;
   const std::uint64_t stored = kmeans_memory({n, d, 1}, options, execution).host;
   EXPECT_LT(stored, wide + (std::uint64_t{16} << 20));
+  options.standardize = true;  // the standardized copy is the only one
+  EXPECT_EQ(kmeans_memory({n, d, 1}, options, execution).host, kmeans_memory({n, d, 4}, options, execution).host);
+  options.standardize = false;
   execution.variant = "sequential";
   EXPECT_GE(kmeans_memory({n, d, 2}, options, execution).host,
             kmeans_memory({n, d, 4}, options, execution).host + copy);
