@@ -25,7 +25,7 @@ namespace {
 /// Estimates the memory of a standardized copy in host memory, and of a fit to this copy.
 MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
   shape.place = MemoryPlace::host();
-  shape.element_bytes = std::max(shape.element_bytes, static_cast<int>(sizeof(float)));
+  shape.element_bytes = room::bytes_in_job(shape);
   options.standardize = false;
   const auto copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
   MemoryEstimate memory = kmeans_memory(shape, options, room::without(copy, here));

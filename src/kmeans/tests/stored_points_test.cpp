@@ -1,10 +1,12 @@
 // Tests that a fit to points of 8 or 16 bits has the same bits as a fit to the same points in float.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "core/half.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/widen.hpp"
+#include "gradus/kmeans_stored.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/helpers.hpp"
@@ -256,6 +259,105 @@ TEST(StoredPoints, HaveTheBitsOfFloatOnRanks) {
           }
 }
 
+/// Fits some points in float. Some of the model's centroids are far from all other points.
+KMeansResult<float> model_of(const StoredPoints& points, KMeansMetric metric, bool standardize) {
+  KMeansOptions options;
+  options.clusters = 9;
+  options.metric = metric;
+  options.standardize = standardize;
+  options.max_iterations = 3;
+  accept_coinciding_points(options);
+  return kmeans(points.wide.view().slice(0, 200), options, Execution{.device = Device::cpu});
+}
+
+/// Calls use(points, model) for each type, metric and kind of model.
+template <class Use>
+void for_each_model(std::int64_t n, std::int64_t d, const Use& use) {
+  for (const StoredType type : all_types)
+    for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
+      for (const bool standardize : {false, true}) {
+        if (metric == KMeansMetric::cosine && d < 4) continue;  // some rows are zero
+        SCOPED_TRACE(std::string(to_string(type)) + " " + std::string(to_string(metric)) +
+                     (standardize ? " standardized" : "") + " d " + std::to_string(d));
+        const StoredPoints points(type, n, d);
+        const KMeansResult<float> fit = model_of(points, metric, standardize);
+        use(points, kmeans_model(fit));
+      }
+}
+
+TEST(StoredPoints, HaveTheLabelsOfFloatInEveryVariant) {
+  constexpr std::int64_t n = 1100;
+  int job = 0;
+  for (const std::int64_t d : {1, 3, 9, 70})
+    for_each_model(n, d, [&](const StoredPoints& points, const KMeansModel<float>& model) {
+      const std::vector<float> weights = make_weights<float>(n);
+      const kmeans_detail::Shape shape{n, d, model.centroids.rows()};
+      for (const Variant& variant : variants())
+        for (const bool weighted : {false, true}) {
+          if (variant.backend == core::Backend::cuda || !variant.supports(shape, execution::this_machine())) continue;
+          Execution execution{.device = Device::cpu,
+                              .threads = variant.contract.kind == core::Contract::same_bits ? 1 + ++job % 2 : 1};
+          execution.variant = variant.name;
+          SCOPED_TRACE(execution.variant);
+          KMeansMemory<float> memory;
+          if (weighted) memory.weights = weights;
+          const KMeansPrediction wide = kmeans_predict(model, points.wide, memory, execution);
+          const KMeansPrediction stored = kmeans_predict(model, points.view(), memory, execution);
+          EXPECT_TRUE(tests::same_bits(wide.labels.data(), stored.labels.data(), n));
+          EXPECT_TRUE(tests::same_bits(&wide.inertia, &stored.inertia, 1));
+          EXPECT_EQ(wide.report.variant, stored.report.variant);
+          std::vector<std::int32_t> labels(n, -1);
+          memory.labels = labels;
+          EXPECT_EQ(kmeans_predict(model, points.view(), memory, execution).labels.size(), 0);
+          EXPECT_TRUE(tests::same_bits(wide.labels.data(), labels.data(), n));
+        }
+    });
+  EXPECT_GT(job, 250);
+}
+
+TEST(StoredPoints, HaveTheDistancesOfFloat) {
+  // One shape has several blocks of rows.
+  for (const Size size : {Size{700, 1, 9}, Size{700, 9, 9}, Size{140000, 5, 9}})
+    for_each_model(size.n, size.d, [&](const StoredPoints& points, const KMeansModel<float>& model) {
+      for (const int threads : {1, 3}) {
+        const Execution execution{.device = Device::cpu, .threads = threads};
+        const Matrix<float> wide = kmeans_transform(model, points.wide, execution);
+        EXPECT_TRUE(tests::same_bits(wide, kmeans_transform(model, points.view(), execution)));
+        Matrix<float> written(size.n, model.centroids.rows());
+        kmeans_transform(model, points.view(), written.view(), execution);
+        EXPECT_TRUE(tests::same_bits(wide, written));
+      }
+    });
+}
+
+TEST(StoredPoints, HaveTheLabelsAndDistancesOfFloatOnRanks) {
+  for_each_model(611, 20, [&](const StoredPoints& points, const KMeansModel<float>& model) {
+    const Execution alone{.device = Device::cpu, .threads = 1};
+    const KMeansPrediction one = kmeans_predict(model, points.wide, {}, alone);
+    const Matrix<float> distances = kmeans_transform(model, points.wide, alone);
+    for (const char* const how : {"even", "last", "holes"}) {
+      const std::vector<std::int64_t> first = tests::split(611, 3, how);
+      tests::ThreadRanks ranks(3);
+      const auto thrown = ranks.run([&](Communicator& communicator) {
+        const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+        const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+        Execution execution = alone;
+        execution.communicator = &communicator;
+        const auto call = [&](const auto& own) {
+          const KMeansPrediction found = kmeans_predict(model, own, {}, execution);
+          EXPECT_TRUE(tests::same_bits(one.labels.data() + from, found.labels.data(), rows));
+          EXPECT_TRUE(tests::same_bits(&one.inertia, &found.inertia, 1));
+          const Matrix<float> own_distances = kmeans_transform(model, own, execution);
+          EXPECT_TRUE(tests::same_bits(distances.data() + from * 9, own_distances.data(), rows * 9));
+        };
+        if (communicator.rank() == 1) call(points.wide.view().slice(from, rows));
+        else call(points.view().slice(from, rows));
+      });
+      for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr) << how;
+    }
+  });
+}
+
 TEST(StoredPoints, ContinueACheckpointOfFloat) {
   const StoredPoints points(StoredType::f16, 1500, 20);
   const std::string file = testing::TempDir() + "stored_points.npz";
@@ -310,6 +412,28 @@ TEST(StoredPoints, RefuseMalformedViews) {
                "overlaps");
   const StoredMatrixView on_gpu(data, StoredType::f16, 60, 4, 4, MemoryPlace::on_gpu(0));
   EXPECT_TRUE(contains(error_of<UnsupportedError>([&] { kmeans(on_gpu, {}); }), "convert them to float"));
+  Matrix<float> centroids(2, 4);
+  std::ranges::fill_n(centroids.data(), 8, 1.0F);
+  const KMeansModel<float> model{.centroids = centroids.view()};
+  const auto refused = [&](const StoredMatrixView& view) {
+    expect_usage([&] { kmeans_predict(model, view); }, "points: ");
+    expect_usage([&] { kmeans_transform(model, view); }, "points: ");
+  };
+  refused({nullptr, StoredType::u8, 60, 4});
+  refused({data + 1, StoredType::f16, 60, 4});
+  refused({data, StoredType::bf16, 60, 4, 3});
+  for (const auto& call : std::vector<std::function<void()>>{[&] { kmeans_predict(model, on_gpu); },
+                                                             [&] { kmeans_transform(model, on_gpu); }})
+    EXPECT_TRUE(contains(error_of<UnsupportedError>(call), "convert them to float"));
+  EXPECT_TRUE(contains(
+      error_of<InputError>([&] { kmeans_predict(model, StoredMatrixView(data, StoredType::f16, 0, 4)); }), "points: "));
+  expect_usage([&] { kmeans_predict(model, {labels.data(), StoredType::u8, 60, 4}, {.labels = labels}); }, "overlaps");
+  Matrix<float> distances(60, 2);
+  expect_usage(
+      [&] {
+        kmeans_transform(model, {distances.data(), StoredType::f16, 60, 4}, distances.view());
+      },
+      "overlaps");
   const std::vector<std::array<std::uint8_t, 3>> rows(20, {1, 2, 3});
   KMeansOptions options;
   options.clusters = 21;
