@@ -14,6 +14,7 @@
 #include "core/half.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/widen.hpp"
+#include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_stored.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
@@ -358,6 +359,41 @@ TEST(StoredPoints, HaveTheLabelsAndDistancesOfFloatOnRanks) {
   });
 }
 
+TEST(StoredPoints, AreChosenAmongLikeFloat) {
+  for (const StoredType type : all_types)
+    for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
+      for (const bool standardize : {false, true})
+        for (const bool weighted : {false, true})
+          for (const std::int64_t silhouette_points : {200, 20000}) {
+            const StoredPoints points(type, 900, 12);
+            const std::vector<float> weights = make_weights<float>(900);
+            KMeansOptions options;
+            options.metric = metric;
+            options.standardize = standardize;
+            options.max_iterations = 5;
+            accept_coinciding_points(options);
+            const KMeansChoiceOptions choice{.clusters = {2, 3, 7, 20}, .silhouette_points = silhouette_points};
+            KMeansMemory<float> memory;
+            if (weighted) memory.weights = weights;
+            const Execution execution{.device = Device::cpu, .threads = 1 + static_cast<int>(weighted)};
+            const KMeansChoice<float> wide = kmeans_choose(points.wide, options, choice, memory, execution);
+            const KMeansChoice<float> stored = kmeans_choose(points.view(), options, choice, memory, execution);
+            SCOPED_TRACE(about(points, options, execution) + (standardize ? " standardized" : ""));
+            EXPECT_EQ(difference(wide.result, stored.result, 0, 900), "");
+            EXPECT_EQ(wide.chosen, stored.chosen);
+            EXPECT_EQ(wide.silhouette_points, stored.silhouette_points);
+            ASSERT_EQ(wide.candidates.size(), stored.candidates.size());
+            for (std::size_t index = 0; index < wide.candidates.size(); ++index) {
+              const KMeansCandidate& one = wide.candidates[index];
+              const KMeansCandidate& other = stored.candidates[index];
+              EXPECT_TRUE(tests::same_bits(&one.inertia, &other.inertia, 1));
+              for (const KMeansCriterion criterion :
+                   {KMeansCriterion::silhouette, KMeansCriterion::calinski_harabasz, KMeansCriterion::davies_bouldin})
+                EXPECT_EQ(kmeans_criterion(one, criterion), kmeans_criterion(other, criterion));
+            }
+          }
+}
+
 TEST(StoredPoints, ContinueACheckpointOfFloat) {
   const StoredPoints points(StoredType::f16, 1500, 20);
   const std::string file = testing::TempDir() + "stored_points.npz";
@@ -418,12 +454,16 @@ TEST(StoredPoints, RefuseMalformedViews) {
   const auto refused = [&](const StoredMatrixView& view) {
     expect_usage([&] { kmeans_predict(model, view); }, "points: ");
     expect_usage([&] { kmeans_transform(model, view); }, "points: ");
+    expect_usage([&] { kmeans_choose(view, {}, {.clusters = {2, 3}}); }, "points: ");
   };
   refused({nullptr, StoredType::u8, 60, 4});
   refused({data + 1, StoredType::f16, 60, 4});
   refused({data, StoredType::bf16, 60, 4, 3});
   for (const auto& call : std::vector<std::function<void()>>{[&] { kmeans_predict(model, on_gpu); },
-                                                             [&] { kmeans_transform(model, on_gpu); }})
+                                                             [&] { kmeans_transform(model, on_gpu); },
+                                                             [&] {
+                                                               kmeans_choose(on_gpu, {}, {.clusters = {2, 3}});
+                                                             }})
     EXPECT_TRUE(contains(error_of<UnsupportedError>(call), "convert them to float"));
   EXPECT_TRUE(contains(
       error_of<InputError>([&] { kmeans_predict(model, StoredMatrixView(data, StoredType::f16, 0, 4)); }), "points: "));
@@ -457,6 +497,40 @@ TEST(StoredPoints, NeedNoCopyInFloat) {
   EXPECT_GE(kmeans_memory({n, d, 2}, options, execution).host,
             kmeans_memory({n, d, 4}, options, execution).host + copy);
   EXPECT_THROW(kmeans_memory({n, d, 3}, options, execution), UsageError);
+}
+
+TEST(StoredPoints, NeedNoCopyInFloatForAModelOrAChoice) {
+  constexpr std::int64_t n = 200000;
+  constexpr std::int64_t d = 64;
+  const StoredPoints points(StoredType::u8, n, d);
+  const Matrix<float> centroids = Matrix<float>::copy_of(points.wide.view().slice(0, 5));
+  KMeansModel<float> model{.centroids = centroids.view()};
+  Execution execution{.device = Device::cpu, .threads = 2};
+  constexpr std::uint64_t copy = n * d * sizeof(float);
+  Matrix<float> distances(n, 5);
+  execution.memory_limit = copy / 2;
+  EXPECT_EQ(kmeans_predict(model, points.view(), {}, execution).labels.size(), n);
+  kmeans_transform(model, points.view(), distances.view(), execution);
+  const KMeansChoiceOptions choice{.clusters = {2, 3}, .silhouette_points = 500};
+  KMeansOptions options;
+  options.init = KMeansInit::random;
+  options.max_iterations = 2;
+  const KMeansShape shape{n, d, 1};
+  const std::uint64_t chosen = kmeans_choose_memory(shape, options, choice, execution).host;
+  EXPECT_LT(chosen, copy / 2);
+  EXPECT_EQ(kmeans_choose(points.view(), options, choice, {}, execution).candidates.size(), 2);
+  execution.memory_limit = chosen / 4;
+  EXPECT_THROW(kmeans_choose(points.view(), options, choice, {}, execution), OutOfMemoryError);
+  // Calls that do copy the points say so.
+  execution.memory_limit = copy / 2;
+  model.metric = KMeansMetric::cosine;
+  EXPECT_THROW(kmeans_predict(model, points.view(), {}, execution), OutOfMemoryError);
+  EXPECT_THROW(kmeans_transform(model, points.view(), distances.view(), execution), OutOfMemoryError);
+  model.metric = KMeansMetric::euclidean;
+  execution.variant = "sequential";
+  EXPECT_THROW(kmeans_predict(model, points.view(), {}, execution), OutOfMemoryError);
+  options.standardize = true;
+  EXPECT_GT(kmeans_choose_memory(shape, options, choice, execution).host, copy);
 }
 
 }  // namespace
