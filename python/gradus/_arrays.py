@@ -159,6 +159,11 @@ def points(source: Any, stream: int | None) -> tuple[Placed, str | None]:
     return with_contiguous_rows(array if array.itemsize == 1 else array.view(np.uint16)), name
 
 
+def type_of_job(rows: Placed, stored: str | None) -> np.dtype[Any]:
+    """Returns the type of centroids, weights and distances for the result of points()."""
+    return rows.dtype if stored is None else np.dtype(np.float32)  # type: ignore[no-any-return]
+
+
 def _in_stored_type(source: Any) -> Host | None:
     """Returns the elements as an array, whose bits are the bits of the source, or None if matrix() must convert them."""
     if isinstance(source, np.ndarray):
