@@ -161,7 +161,7 @@ def points(source: Any, stream: int | None) -> tuple[Placed, str | None]:
 
 def type_of_job(rows: Placed, stored: str | None) -> np.dtype[Any]:
     """Returns the type of centroids, weights and distances for the result of points()."""
-    return rows.dtype if stored is None else np.dtype(np.float32)  # type: ignore[no-any-return]
+    return rows.dtype if stored is None else np.dtype(np.float32)
 
 
 def _in_stored_type(source: Any) -> Host | None:
