@@ -223,6 +223,17 @@ TEST(StoredPoints, HaveTheBitsOfFloatWithEveryOption) {
   }
 }
 
+TEST(StoredPoints, HaveTheBitsOfFloatWithManyStandardizedColumns) {
+  for (const StoredType type : all_types) {
+    const StoredPoints points(type, 60, 1100);  // the means of 512 columns at a time
+    KMeansOptions options;
+    options.clusters = 5;
+    options.standardize = true;
+    accept_coinciding_points(options);
+    compare(points, options, {}, Execution{.device = Device::cpu, .threads = 2});
+  }
+}
+
 TEST(StoredPoints, HaveTheBitsOfFloatOnRanks) {
   for (const Size size : {Size{700, 2, 6}, Size{611, 20, 9}})
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random})
