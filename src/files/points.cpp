@@ -216,9 +216,9 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
   const ElementType type = options.type.value_or(all->rows.type());
-  const bool is_mapped = keeps_stored(all->rows, options) ||
-                         (all->rows.is_viewed() && type == all->rows.type() && options.columns.empty());
-  return PointsShape{all->rows.rows, columns, type, is_mapped};
+  const std::optional<StoredType> stored = keeps_stored(all->rows, options) ? all->rows.kind->stored : std::nullopt;
+  const bool is_mapped = stored || (all->rows.is_viewed() && type == all->rows.type() && options.columns.empty());
+  return PointsShape{all->rows.rows, columns, type, is_mapped, stored};
 }
 
 Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options) {
