@@ -60,8 +60,11 @@ void check_labels(VectorView<const std::int32_t> labels, std::int64_t points, st
     throw InputError(about("labels") + "there are " + std::to_string(labels.size()) + " labels for " +
                          std::to_string(points) + " points; one for each is needed",
                      {.code = error_code::shape_mismatch});
-  for (std::int64_t row = 0; row < labels.size(); ++row)
-    if (labels[row] < 0 || labels[row] >= clusters)
+  const auto is_cluster = [&](std::int32_t label) { return label >= 0 && label < clusters; };
+  bool all = true;
+  for (std::int64_t row = 0; row < labels.size(); ++row) all &= is_cluster(labels[row]);
+  for (std::int64_t row = 0; row < labels.size() && !all; ++row)
+    if (!is_cluster(labels[row]))
       throw InputError(about("labels") + "the label in row " + std::to_string(first_row + row) +
                            " (counted from 0) is " + std::to_string(labels[row]) + ", but there are " +
                            std::to_string(clusters) + " centroids",

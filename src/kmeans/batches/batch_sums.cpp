@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -160,15 +159,28 @@ struct Piece {
   std::span<const std::int64_t> rows;
 };
 
+/// The rows of each cluster, in ascending order.
 class RowsByLabel {
  public:
-  RowsByLabel(const std::int32_t* labels, std::int64_t rows, std::int64_t clusters)
+  RowsByLabel(const std::int32_t* labels, std::int64_t rows, std::int64_t clusters, int threads)
       : starts_(static_cast<std::size_t>(clusters) + 1), rows_(static_cast<std::size_t>(rows)) {
-    for (std::int64_t row = 0; row < rows; ++row) ++starts_[static_cast<std::size_t>(labels[row]) + 1];
-    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
-    std::vector<std::int64_t> next(starts_.begin(), starts_.end() - 1);
-    for (std::int64_t row = 0; row < rows; ++row)
-      rows_[static_cast<std::size_t>(next[static_cast<std::size_t>(labels[row])]++)] = row;
+    // Each part is a range of rows with its counts of labels. With many clusters, one part needs the least time.
+    const std::int64_t parts = std::clamp<std::int64_t>(rows / (4 * clusters), 1, threads);
+    std::vector<std::int64_t> next(static_cast<std::size_t>(parts * clusters));
+    const auto for_parts = [&](const auto& visit) {
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static)
+      for (std::int64_t part = 0; part < parts; ++part)
+        for (std::int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row)
+          visit(row, next[static_cast<std::size_t>(part * clusters + labels[row])]);
+    };
+    for_parts([](std::int64_t, std::int64_t& count) { ++count; });
+    std::int64_t start = 0;
+    for (std::int64_t cluster = 0; cluster < clusters; ++cluster) {
+      for (std::int64_t part = 0; part < parts; ++part)
+        start += std::exchange(next[static_cast<std::size_t>(part * clusters + cluster)], start);
+      starts_[static_cast<std::size_t>(cluster) + 1] = start;
+    }
+    for_parts([this](std::int64_t row, std::int64_t& place) { rows_[static_cast<std::size_t>(place++)] = row; });
   }
 
   std::span<const std::int64_t> rows_of(std::int64_t cluster) const {
@@ -336,7 +348,7 @@ void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, 
   // The product of two floats is exact in double. Products of doubles are added word by word.
   using Product = std::conditional_t<sizeof(T) == 4, double, T>;
   const Exponents exponents = exponents_of_terms(points, weights, threads);
-  const RowsByLabel by_label(labels, points.rows(), clusters_);
+  const RowsByLabel by_label(labels, points.rows(), clusters_, threads);
   const std::vector<Piece> pieces = by_label.pieces();
   cover(kmeans_detail::words_of(exponents));
   if (!weights.empty()) make_weights();
