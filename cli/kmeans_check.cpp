@@ -23,7 +23,7 @@
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "files/point_blocks.hpp"
-#include "kmeans/api/check.hpp"
+#include "kmeans/check/block_check.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::cli {
@@ -249,7 +249,7 @@ std::vector<T> read_weights(const CheckArguments& arguments, const CheckInputs& 
   return weights;
 }
 
-/// What was found, in the order of the text and of the JSON.
+/// The findings, in the order of the text.
 struct Findings {
   KMeansCheck check;
   std::optional<bool> inertia_matches;  ///< empty if there is no inertia to compare with
@@ -296,6 +296,22 @@ void compare_with_record(const CheckArguments& arguments, const CheckInputs& inp
         std::memcmp(shown.view.row(cluster), restored.row(cluster),
                     static_cast<std::size_t>(restored.columns()) * sizeof(T)) != 0)
       found.not_restored = cluster;
+}
+
+void compare_hash(const std::string& role, std::uint64_t hash, const CheckInputs& inputs, Findings& found) {
+  const auto recorded = inputs.recorded->input_hashes.find(role);
+  if (recorded == inputs.recorded->input_hashes.end() || recorded->second == cpu::hash_text(hash)) return;
+  found.changed_inputs.push_back(fmt::format("these are not the {} of the fit (their hash is {}, not {})", role,
+                                             cpu::hash_text(hash), core::without_control(recorded->second)));
+}
+
+void compare_inertia(const CheckArguments& arguments, const CheckInputs& inputs, Findings& found) {
+  const std::optional<double>& stated =
+      arguments.inertia || !inputs.recorded ? arguments.inertia : inputs.recorded->inertia;
+  if (!stated.has_value()) return;
+  found.given_inertia = stated.value();
+  found.inertia_matches = std::abs(found.given_inertia - found.check.inertia) <=
+                          arguments.options.tolerance * std::abs(found.check.inertia);
 }
 
 std::string counted_of(std::int64_t number, std::int64_t all, std::string_view noun) {
@@ -345,8 +361,8 @@ std::string text_of_means(const Findings& found, std::int64_t clusters, const st
     text += '\n';
     if (found.stopped_early)
       text += fmt::format(
-          "the fit ended early ({}): its centroids are the means of the labels of its last iteration, "
-          "and the labels were assigned after that\n",
+          "the fit ended early ({}): its centroids are the means of the labels\n"
+          "of its last iteration, and the labels were assigned to them after that\n",
           core::without_control(stop_reason));
   }
   if (means.without_mean > 0)
@@ -379,7 +395,7 @@ std::string text_of_record(const Findings& found) {
         fmt::format("INCORRECT: row {} of centroids.npy is not the standardized centroid in the units of the data\n",
                     found.not_restored);
   for (const std::string& input : found.changed_inputs) text += "INCORRECT: " + input + '\n';
-  return text.empty() ? "correct: the files are those of the fit, and so are the points\n" : text;
+  return text.empty() ? "correct: files, points and sizes are as the fit recorded them\n" : text;
 }
 
 /// Adds a paragraph with its heading in front of the first line.
@@ -525,24 +541,12 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
   session.end_progress();
   found.strict = arguments.strict;
   if (inputs.recorded) compare_with_record<T>(arguments, inputs, found);
-  if (hashes) {
-    std::map<std::string, std::uint64_t> read{{"points", hash}};
-    if (!weights.empty())
-      read["weights"] =
-          cpu::hash_of_rows(MatrixView<const T>(weights.data(), std::ssize(weights), 1), 0, threads, stop);
-    for (const auto& [role, own] : read)
-      if (const auto recorded = inputs.recorded->input_hashes.find(role);
-          recorded != inputs.recorded->input_hashes.end() && recorded->second != cpu::hash_text(own))
-        found.changed_inputs.push_back(fmt::format("these are not the {} of the fit (their hash is {}, not {})", role,
-                                                   cpu::hash_text(own), core::without_control(recorded->second)));
+  if (hashes) compare_hash("points", hash, inputs, found);
+  if (hashes && !weights.empty()) {
+    const MatrixView<const T> column(weights.data(), std::ssize(weights), 1);
+    compare_hash("weights", cpu::hash_of_rows(column, 0, threads, stop), inputs, found);
   }
-  const std::optional<double>& stated =
-      arguments.inertia || !inputs.recorded ? arguments.inertia : inputs.recorded->inertia;
-  if (stated.has_value()) {
-    found.given_inertia = stated.value();
-    found.inertia_matches = std::abs(found.given_inertia - found.check.inertia) <=
-                            arguments.options.tolerance * std::abs(found.check.inertia);
-  }
+  compare_inertia(arguments, inputs, found);
   if (session.json) {
     Json facts = json_of(found, arguments, inputs);
     const double all = core::seconds_since(start);

@@ -57,7 +57,7 @@ std::int32_t nearest_by_plain_loop(const T* point, MatrixView<const T> centroids
 
 }  // namespace
 
-/// What a thread has found in its rows.
+/// The findings of a thread in its rows.
 template <class T>
 class ResultCheck<T>::Differences {
  public:

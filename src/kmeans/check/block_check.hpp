@@ -11,8 +11,6 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr const char* check_name = "kmeans_check";
-
 /// A check for all blocks of a table, in order.
 template <class T>
 class BlockCheck {
