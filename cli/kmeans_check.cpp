@@ -344,7 +344,7 @@ std::string text_of_means(const Findings& found, std::int64_t clusters, const st
   const KMeansMeanCheck& means = found.check.means;
   std::string text;
   if (means.incorrect == 0)
-    text = means.within_tolerance == 0 ? "correct: each is the mean of its points, rounded once\n"
+    text = means.within_tolerance == 0 ? "correct: every centroid is the mean of its points, rounded once\n"
                                        : fmt::format("correct within the tolerance: {} differ from the mean\n",
                                                      counted_of(means.within_tolerance, clusters, "centroid"));
   else {

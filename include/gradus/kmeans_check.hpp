@@ -54,8 +54,8 @@ struct KMeansMeanCheck {
   std::int64_t within_tolerance = 0;  ///< number of centroids that pass only because of the tolerance
   std::int64_t without_mean = 0;      ///< number of clusters that have no mean
   double largest_deviation = 0;       ///< largest difference between a coordinate and the mean
-  /// With KMeansMetric::euclidean: the part of the inertia that is due to the difference between centroids and means,
-  /// with rounding errors. One more iteration lowers the inertia by at least this amount.
+  /// With KMeansMetric::euclidean: a lower bound, up to rounding errors of double, for the amount by which the inertia
+  /// decreases if the centroids move to the means. One more iteration lowers it by at least this amount.
   double excess_inertia = 0;
   std::int64_t cluster = -1;  ///< index of the first centroid that does not pass, or -1
   std::int64_t column = -1;   ///< first column of this centroid that does not pass

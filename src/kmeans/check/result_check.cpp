@@ -32,6 +32,14 @@ double steps_between(T a, T b) {
   return static_cast<double>(std::max(place(a), place(b)) - std::min(place(a), place(b)));
 }
 
+/// Returns the distance from a number to the next larger magnitude.
+template <class T>
+double ulp_of(T value) {
+  const T magnitude = std::abs(value);
+  return static_cast<double>(std::nextafter(magnitude, std::numeric_limits<T>::infinity())) -
+         static_cast<double>(magnitude);
+}
+
 /// Adds what `other` found to `sum`. Keeps the description of the first row.
 void merge(KMeansLabelCheck& sum, const KMeansLabelCheck& other) {
   KMeansLabelCheck all = other.row >= 0 && (sum.row < 0 || other.row < sum.row) ? other : sum;
@@ -274,7 +282,7 @@ void ResultCheck<T>::check_means(KMeansCheck& result, int threads) const {
       continue;
     }
     std::int64_t fault = -1;
-    double squares = 0;
+    double excess = 0;
     bool differs = false;
     for (std::int64_t column = 0; column < columns; ++column) {
       const auto value = static_cast<double>(centroids_(cluster, column));
@@ -282,15 +290,18 @@ void ResultCheck<T>::check_means(KMeansCheck& result, int threads) const {
       if (value == mean) continue;
       differs = true;
       const double deviation = std::abs(value - mean);
-      squares += deviation * deviation;
+      // The exact mean is within half an ulp of `mean`, so the squares of the distances from it differ at least by
+      // this.
+      excess += deviation * (deviation - ulp_of(means(cluster, column)));
       found.largest_deviation = std::max(found.largest_deviation, deviation);
       if (fault < 0 && !(deviation <= tolerance_ * magnitude[static_cast<std::size_t>(column)])) fault = column;
     }
     if (!differs) continue;
     if (metric_ == KMeansMetric::euclidean)
       found.excess_inertia +=
-          squares * (is_reference() ? plain_weights_[static_cast<std::size_t>(cluster)].template round<double>()
-                                    : sums_.weight(cluster));
+          std::max(0.0, excess) * (is_reference()
+                                       ? plain_weights_[static_cast<std::size_t>(cluster)].template round<double>()
+                                       : sums_.weight(cluster));
     if (fault < 0) {
       ++found.within_tolerance;
       continue;

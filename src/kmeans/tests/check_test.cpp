@@ -192,6 +192,13 @@ TYPED_TEST(Check, DescribesFitsThatStoppedEarly) {
   }
 }
 
+template <class T>
+Matrix<T> zeros(std::int64_t rows, std::int64_t columns) {
+  Matrix<T> matrix(rows, columns);
+  std::fill_n(matrix.data(), rows * columns, T{0});
+  return matrix;
+}
+
 /// A result that a fault is planted in.
 template <class T>
 struct Result {
@@ -464,8 +471,7 @@ TYPED_TEST(Check, LeavesOutClustersWithoutMean) {
   Matrix<T> points(4, 2);
   const T rows[4][2] = {{1, 0}, {-1, 0}, {0, 2}, {0, 3}};
   for (std::int64_t row = 0; row < 4; ++row) std::copy_n(rows[row], 2, points.row(row));
-  Matrix<T> centroids(3, 2);
-  std::fill_n(centroids.data(), 6, T{0});
+  Matrix<T> centroids = zeros<T>(3, 2);
   centroids(0, 0) = T{1};
   centroids(1, 1) = T{1};
   centroids(2, 0) = T{-5};
@@ -507,9 +513,9 @@ TYPED_TEST(Check, RefusesBadInput) {
       {"centroids: the value in row 1, column 0 (counted from 0) is infinite",
        [](Result<T>& result) { result.centroids(1, 0) = std::numeric_limits<T>::infinity(); }},
       {"centroids: the shape is 3 x 1, but the points have 2 columns",
-       [](Result<T>& result) { result.centroids = Matrix<T>(3, 1); }},
+       [](Result<T>& result) { result.centroids = zeros<T>(3, 1); }},
       {"the label in row 2 (counted from 0) is 2, but there are 2 centroids",
-       [](Result<T>& result) { result.centroids = Matrix<T>(2, 2); }},
+       [](Result<T>& result) { result.centroids = zeros<T>(2, 2); }},
   };
   for (const Refusal& refusal : refusals) {
     Result<T> result = blobs<T>();
