@@ -273,6 +273,7 @@ class Usage(Case):
             (["predict", points, points, "more"], ["'more'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),
+            (["kmeans", points, "-k", 2, "--seed", 2**64], ["--seed", f"from 0 to {2**64 - 1}"]),
             (["kmeans", points, "-k", "2", "--changed", "1.5"], ["--changed", "from 0 to 1"]),
             (["kmeans", points, "-k", "2", "--threads", "0"], ["--threads"]),
             (["kmeans", points, "-k", "2", "--threads", "99999"], ["--threads", "4096"]),
