@@ -790,6 +790,10 @@ ProblemCommands kmeans_commands() {
                         true},
                        {"predict", "label new points by the nearest of given centroids",
                         "gradus predict clusters more.npy -o labels.npy", Common::job, problem_name, setup_predict},
+                       {"check", "verify labels and centroids of a k-means result",
+                        "gradus check clusters points.npy\n"
+                        "gradus check centroids.npy points.npy --labels labels.npy --tolerance 1e-5",
+                        Common::job, problem_name, setup_check},
                        {"transform", "distances of points to given centroids",
                         "gradus transform clusters points.npy -o distances.npy", Common::place, "", setup_transform}},
           .examples = {{"list", "gradus list kmeans"},

@@ -76,9 +76,7 @@ std::vector<std::string> files_like(const std::string& pattern) {
   return files;
 }
 
-namespace {
-
-std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
+std::vector<std::string> expanded_inputs(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
   for (const std::string& input : inputs) {
     std::error_code none;
@@ -90,10 +88,12 @@ std::vector<std::string> expanded(const std::vector<std::string>& inputs) {
   return files;
 }
 
+namespace {
+
 /// Returns the file names that the first rank finds. The folders of other ranks are not searched, because they may hold
 /// other files.
 std::vector<std::string> files_of_all(const std::vector<std::string>& inputs, core::Ranks& ranks) {
-  return texts_of_first(ranks, [&] { return expanded(inputs); });
+  return texts_of_first(ranks, [&] { return expanded_inputs(inputs); });
 }
 
 void require_alike(const std::string& file, const Head& head, const std::string& first, const Head& of_first) {
