@@ -262,8 +262,7 @@ std::string mapped_instead(std::size_t files) {
 /// Throws OutOfMemoryError if memory does not suffice for a copy of points of this shape.
 void check_copy(const files::PointsShape& shape, std::size_t files, const MemoryOfJob& memory_of_job,
                 const Session& session) {
-  const std::uint64_t element_bytes = shape.type == files::ElementType::f32 ? sizeof(float) : sizeof(double);
-  const std::uint64_t row_bytes = static_cast<std::uint64_t>(shape.columns) * element_bytes;
+  const std::uint64_t row_bytes = static_cast<std::uint64_t>(shape.columns) * shape.element_bytes;
   std::uint64_t needed = core::checked_multiply(static_cast<std::uint64_t>(shape.rows), row_bytes, "points");
   if (execution::has_memory(needed, session.execution)) return;
   try {
@@ -304,8 +303,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
         is_view = true;
         return;
       }
-    check_copy({own, columns, sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64}, heads.size(),
-               memory_of_job, session);
+    check_copy({own, columns, files::element_type_of<T>, sizeof(T)}, heads.size(), memory_of_job, session);
     all = Matrix<T>(own, columns);
     files::ReadOptions copied = reading;
     copied.keep_stored = false;
