@@ -105,6 +105,18 @@ def test_any_host_array_has_the_same_bits(points, tmp_path):
     assert bits(gradus.kmeans(points.tolist(), 4)) == bits(gradus.kmeans(points.astype(np.float64), 4))
 
 
+@pytest.mark.parametrize("layout", [{}, {"chunks": (33, 2), "compression": "gzip"}])
+def test_datasets_of_h5py(points, tmp_path, layout):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "points.h5", "w") as file:
+        data = file.create_dataset("train", data=points, **layout)
+        expected = gradus.kmeans(points, 4, seed=1)
+        assert bits(gradus.kmeans(data, 4, seed=1)) == bits(expected)
+        assert (gradus.kmeans_predict(expected.centroids, data) == expected.labels).all()
+        blocks = gradus.kmeans_batches(lambda: (data[row : row + 300] for row in range(0, len(data), 300)), 4, seed=1)
+        assert blocks.counts.sum() == len(points)
+
+
 def test_types_as_the_program_takes_them(points):
     small = np.rint(points * 50)
     for dtype, taken in [("i1", "f4"), ("u2", "f4"), ("f2", "f4"), ("i4", "f8"), ("i8", "f8"), ("f8", "f8"), ("?", "f4")]:

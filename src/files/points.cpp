@@ -22,6 +22,7 @@ namespace gradus::files {
   FORMAT(npy) \
   FORMAT(npz) \
   FORMAT(safetensors) \
+  FORMAT(hdf5) \
   FORMAT(texmex) \
   FORMAT(big_ann) \
   FORMAT(csv) \
@@ -217,7 +218,8 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
   }
   const ElementType type = options.type.value_or(all->rows.type());
   const std::optional<StoredType> stored = keeps_stored(all->rows, options) ? all->rows.kind->stored : std::nullopt;
-  const bool is_mapped = stored || (all->rows.is_viewed() && type == all->rows.type() && options.columns.empty());
+  const bool is_mapped =
+      !all->rows.load && (stored || (all->rows.is_viewed() && type == all->rows.type() && options.columns.empty()));
   return PointsShape{all->rows.rows, columns, type, is_mapped, stored};
 }
 

@@ -13,7 +13,8 @@ import struct
 import subprocess
 import zipfile
 
-from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy, write_vectors
+import kit
+from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_hdf5, write_npy, write_vectors
 
 IS_MAPPED = "it is mapped, not copied"
 N, D, K = 4000, 64, 3
@@ -43,6 +44,13 @@ class MappedCase(Case):
 
     def vectors(self, ending):
         return write_vectors(self.path("points" + ending), (N, D), self.values)
+
+    def hdf5(self, dtypes, chunk=None):
+        """Returns a job for each type, or none without libhdf5."""
+        packed = {"<f4": "<%df", "<f8": "<%dd"}
+        return [[write_hdf5(self.path("%s%s.h5" % (dtype[1:], "c" if chunk else "")), "x", dtype, (N, D),
+                            struct.pack(packed[dtype] % len(self.values), *self.values), chunk)]
+                for dtype in dtypes if kit.HDF5]
 
     def stored(self):
         """Returns files of points of 8 or 16 bits by the name of their type and their ending."""
@@ -93,6 +101,7 @@ class Table(MappedCase):
             "`.npy` of `f4` or `f8`, in C order and native byte order": [[f4()], [self.npy("f8.npy", "<f8")]],
             "`.fvecs`, `.fbin`, `F32` or `F64` in `.safetensors`": [[self.vectors(".fvecs")], [self.vectors(".fbin")],
                                                                     [self.vectors(".safetensors")]],
+            "contiguous datasets of `f4` or `f8` in HDF5, in native byte order": self.hdf5(["<f4", "<f8"]),
             "`u1`, `i1` or `f2` in `.npy`; `.bvecs`, `.u8bin`, `.i8bin`; `U8`, `I8`, `F16` or `BF16` in `.safetensors`: "
             "on the CPU": [[points] for points in self.stored().values()],
             "`--weights`, `--init`, `--restarts` and every other option of the fit": [
@@ -103,6 +112,7 @@ class Table(MappedCase):
             "other types, which are widened": [[self.npy("u2.npy", "<u2")], [self.vectors(".ivecs")]],
             "an array in `.npz`, whose bytes are compressed or not aligned": [[self.npz("packed.npz", zipfile.ZIP_DEFLATED)],
                                                                               [self.npz("stored.npz", zipfile.ZIP_STORED)]],
+            "chunked or compressed datasets of HDF5": self.hdf5(["<f4"], (100, D)),
             "text, pictures, standard input": [[self.csv()], ["-"]],
             "several files": [[self.part(0, 1000, "part-1.npy"), self.part(1000, N, "part-2.npy")]],
             "`--dtype` with another type than the file's": [[self.npy("wide.npy", "<f8"), "--dtype", "f32"]],
