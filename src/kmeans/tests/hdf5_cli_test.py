@@ -15,7 +15,7 @@ PACKED = {dtype: struct.pack("%s%d%s" % (dtype[0].replace("|", "<"), N * D, kit.
           for dtype in ("<f4", ">f4", "<f8", "|u1")}
 
 
-class Hdf5Case(Case):
+class DatasetCase(Case):
     def fit(self, points, *options):
         out = self.path("fit")
         shutil.rmtree(out, ignore_errors=True)
@@ -27,7 +27,7 @@ class Hdf5Case(Case):
 
 
 @unittest.skipUnless(kit.HDF5, "libhdf5 is not installed")
-class Hdf5(Hdf5Case):
+class Datasets(DatasetCase):
     def test_same_bytes(self):
         """Every type and layout gives the bytes of the same points in .npy. Chunks divide neither rows nor columns."""
         for dtype, packed in PACKED.items():
@@ -97,7 +97,7 @@ ssize_t pread64(int file, void* to, size_t size, off_t place) { return pread(fil
         self.assertFalse(os.path.exists(out))
 
 
-class WithoutLibrary(Hdf5Case):
+class WithoutLibrary(DatasetCase):
     def test_refused(self):
         """Without libhdf5, the program names its package."""
         if not shutil.which("cc"):
