@@ -93,7 +93,7 @@ Fields optimum(const Input& points, const Output& labels, std::int64_t clusters,
                                   .fewer_distinct = choice<KMeansFewerDistinct>("fewer_distinct", fewer_distinct)};
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
-    const auto view = matrix_of<const T>(points, "values");
+    const auto view = matrix_of<const T>(points, "points");
     KMeans1dResult<T> best =
         Job(request).run([&](const Execution& execution) { return kmeans1d(view, options, memory, execution); });
     return Fields(nb::make_tuple(to_numpy(std::move(best.centroids)), to_numpy(std::move(best.counts)), best.inertia, 0,

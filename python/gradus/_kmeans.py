@@ -332,7 +332,7 @@ def kmeans(
 
 @names_arguments
 def kmeans1d(
-    values: Any,
+    points: Any,
     clusters: int,
     *,
     weights: Any = None,
@@ -342,11 +342,11 @@ def kmeans1d(
 ) -> KMeansResult:
     """Returns the clustering of numbers that has the least inertia of all clusterings.
 
-    * `values`: n numbers, or an n x 1 array, in host memory; converted as the points of kmeans()
+    * `points`: n numbers, or an n x 1 array, in host memory; converted as the points of kmeans()
     * `clusters`: int; number of clusters, from 1 to n
-    * `weights`: n non-negative numbers, or None: 1 for each value
-    * `fewer_distinct`: "error" or "accept"; fewer different values than clusters fail the job, or leave clusters that
-        repeat a centroid and have no values
+    * `weights`: n non-negative numbers, or None: 1 for each point
+    * `fewer_distinct`: "error" or "accept"; fewer different points than clusters fail the job, or leave clusters that
+        repeat a centroid and have no points
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
     * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
 
@@ -359,7 +359,7 @@ def kmeans1d(
     >>> gradus.kmeans1d([1, 2, 10, 11, 12], 2).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
-    rows = _arrays.column(values, "values")
+    rows = _arrays.column(points, "points")
     weighed = _weights(weights, rows, None)
     labels = np.empty(len(rows), _LABEL)
     running = request("auto", None, None, "none", None, memory_limit, None, progress)

@@ -102,12 +102,14 @@ LongInteger on_grid(double number, int exponent) {
 void ExactCosts::prepare() {
   value_exponent_ = exponent_of_grid(line_.values);
   weight_exponent_ = exponent_of_grid(line_.weights);
+  constexpr std::int64_t most = std::int64_t{1} << 16;
+  spacing_ = line_.groups() / most + 1;
   Sums sums;
   for (std::int64_t group = 0; group < line_.groups(); ++group) {
-    if (group % spacing == 0) every_.push_back(sums);
+    if (group % spacing_ == 0) every_.push_back(sums);
     add(sums, group);
   }
-  if (line_.groups() % spacing == 0) every_.push_back(sums);
+  if (line_.groups() % spacing_ == 0) every_.push_back(sums);
 }
 
 void ExactCosts::add(Sums& sums, std::int64_t group) const {
@@ -123,8 +125,8 @@ void ExactCosts::add(Sums& sums, std::int64_t group) const {
 }
 
 ExactCosts::Sums ExactCosts::before(std::int64_t group) const {
-  Sums sums = every_[static_cast<std::size_t>(group / spacing)];
-  for (std::int64_t next = group / spacing * spacing; next < group; ++next) add(sums, next);
+  Sums sums = every_[static_cast<std::size_t>(group / spacing_)];
+  for (std::int64_t next = group / spacing_ * spacing_; next < group; ++next) add(sums, next);
   return sums;
 }
 

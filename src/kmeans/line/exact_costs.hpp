@@ -50,15 +50,14 @@ class ExactCosts {
     LongInteger weight;
     LongInteger sum;
   };
-  static constexpr std::int64_t spacing = 32;
-
-  /// Prepares the sums before every 32nd group, at the first comparison.
+  /// Prepares the sums before some groups, at the first comparison.
   void prepare();
   void add(Sums& sums, std::int64_t group) const;
   Sums before(std::int64_t group) const;
 
   const LineValues& line_;
-  std::vector<Sums> every_;
+  std::vector<Sums> every_;  ///< the sums before each group whose number is a multiple of spacing_
+  std::int64_t spacing_ = 1;
   int value_exponent_ = 0;
   int weight_exponent_ = 0;
 };
