@@ -172,8 +172,8 @@ Json summary_of(const Arguments& arguments, const files::Points& points, const K
           {"iterations", result.iterations},
           {"converged", result.converged},
           {"optimal", arguments.optimal},
-          {"stop_reason", arguments.optimal ? std::string_view("no clustering has less inertia")
-                                            : to_string(result.stop_reason)},
+          {"stop_reason",
+           arguments.optimal ? std::string_view("no clustering has less inertia") : to_string(result.stop_reason)},
           {"inertia", result.inertia},
           {"counts", result.counts},
           {"init", to_string(arguments.options.init)},
@@ -264,9 +264,9 @@ Execution alone(const Execution& execution) { return execution::on_first_gpu(wit
 template <class T>
 KMeansResult<T> optimum(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                         const Execution& execution) {
-  KMeans1dResult<T> best = kmeans1d(
-      points, {.clusters = arguments.options.clusters, .fewer_distinct = arguments.options.fewer_distinct}, memory,
-      execution);
+  KMeans1dResult<T> best =
+      kmeans1d(points, {.clusters = arguments.options.clusters, .fewer_distinct = arguments.options.fewer_distinct},
+               memory, execution);
   KMeansResult<T> result;
   result.centroids = std::move(best.centroids);
   result.labels = std::move(best.labels);
@@ -602,7 +602,8 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +
                     "\n");
-    session.print(cluster_table(session, points, result) + "\n" + closing_line(arguments, points, result, seconds, threads));
+    session.print(cluster_table(session, points, result) + "\n" +
+                  closing_line(arguments, points, result, seconds, threads));
   }
   if (outputs) session.note(outputs.note(arguments.output));
   if (session.quiet || arguments.chooses() || arguments.optimal || session.job) return 0;
@@ -692,7 +693,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     if (row.name == "fewer_distinct") continue;
     options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
       if (arguments.optimal) return why_optimal();
-      const bool is_random = row.name == "seed" || row.name == "init_rows" || (row.name == "restarts" && fit.restarts > 1);
+      const bool is_random =
+          row.name == "seed" || row.name == "init_rows" || (row.name == "restarts" && fit.restarts > 1);
       return is_random ? why_nothing_is_random(fit.init) : "";
     });
   }

@@ -1,8 +1,8 @@
 /// k-means in one dimension: the clustering with the least inertia.
 ///
 /// Lloyd's algorithm finds a clustering that no single step improves. In one dimension, kmeans1d() finds a clustering
-/// that no clustering improves: the sum of w * (x - mean)^2 over the points, with the exact mean of each cluster, is the
-/// least in exact arithmetic, for all values and weights in the limits of gradus/kmeans.hpp.
+/// that no clustering improves: the sum of w * (x - mean)^2 over the points, with the exact mean of each cluster, is
+/// the least in exact arithmetic, for all values and weights in the limits of gradus/kmeans.hpp.
 ///
 /// * Clusters are numbered by ascending values. Equal values, and -0 and 0, are in one cluster.
 /// * If several clusterings have the least inertia, the result is the one with the least borders: the first value of
@@ -14,8 +14,8 @@
 ///
 /// The result does not depend on threads, and runs on one CPU thread.
 ///
-/// Complexity: O(n log n) operations for values without many ties; at most O(n k log n). Memory for n values: 16 n bytes
-/// to sort them (32 n with weights), and then 84 bytes for each different value.
+/// Complexity: O(n log n) operations for values without many ties; at most O(n k log n). Memory for n values: 16 n
+/// bytes to sort them (32 n with weights), and then 84 bytes for each different value.
 ///
 /// Sources: Wu, "Optimal quantization by matrix searching" (1991); Aggarwal, Schieber and Tokuyama, "Finding a
 /// minimum-weight k-link path in graphs with the concave Monge property and applications" (1994).

@@ -69,19 +69,18 @@ class Optimum1d {
     room::check_arguments<T>(points_, options, memory_, execution_, true);
     execution::check_extent(points_, "points");
     if (points_.columns() != 1)
-      throw InputError(about("points") + "there are " + std::to_string(points_.columns()) +
-                           " columns, but the optimum is known for one column only; choose a column, or use Lloyd's "
-                           "algorithm",
-                       {.code = error_code::shape_mismatch,
-                        .value = std::to_string(points_.columns()),
-                        .allowed = "1"});
+      throw InputError(
+          about("points") + "there are " + std::to_string(points_.columns()) +
+              " columns, but the optimum is known for one column only; choose a column, or use Lloyd's "
+              "algorithm",
+          {.code = error_code::shape_mismatch, .value = std::to_string(points_.columns()), .allowed = "1"});
   }
 
   void estimate() const {
-    execution::check_memory(room::bytes_of_line(static_cast<std::uint64_t>(points_.rows()),
-                                                static_cast<std::uint64_t>(options_.clusters),
-                                                !memory_.weights.empty()),
-                            execution_, "fewer points need less");
+    execution::check_memory(
+        room::bytes_of_line(static_cast<std::uint64_t>(points_.rows()), static_cast<std::uint64_t>(options_.clusters),
+                            !memory_.weights.empty()),
+        execution_, "fewer points need less");
   }
 
   void check_groups() const {
@@ -97,8 +96,8 @@ class Optimum1d {
     result_.centroids = Matrix<T>(options_.clusters, 1);
     for (std::int64_t cluster = 0; cluster < options_.clusters; ++cluster) {
       const auto index = static_cast<std::size_t>(cluster % used);
-      result_.centroids(cluster, 0) = cluster < used ? mean(sums, borders[index], borders[index + 1])
-                                                     : result_.centroids(cluster % used, 0);
+      result_.centroids(cluster, 0) =
+          cluster < used ? mean(sums, borders[index], borders[index + 1]) : result_.centroids(cluster % used, 0);
     }
     for (std::int64_t cluster = 0; cluster < used; ++cluster)
       starts_.push_back(line_.values[static_cast<std::size_t>(borders[static_cast<std::size_t>(cluster)])]);
@@ -161,10 +160,10 @@ class Optimum1d {
 
   /// Returns the cluster with the nearest centroid for a value between the first values of this cluster and the next.
   std::int64_t nearest(double value, std::int64_t cluster) const {
-    std::int64_t best = std::max<std::int64_t>(cluster - 1, 0);
-    for (std::int64_t next = best + 1; next < std::min<std::int64_t>(cluster + 2, std::ssize(starts_)); ++next)
-      if (squared_distance(value, next) < squared_distance(value, best)) best = next;
-    return best;
+    if (cluster + 1 < std::ssize(starts_) && squared_distance(value, cluster + 1) < squared_distance(value, cluster))
+      return cluster + 1;
+    while (cluster > 0 && squared_distance(value, cluster - 1) <= squared_distance(value, cluster)) --cluster;
+    return cluster;
   }
 
   double squared_distance(double value, std::int64_t cluster) const {
@@ -189,9 +188,8 @@ namespace detail {
 template <class T>
 KMeans1dResult<T> kmeans1d(MatrixView<const T> points, const KMeans1dOptions& options, const KMeansMemory<T>& memory,
                            const Execution& execution) {
-  return execution::whole_call(execution, [&](const Execution& here) {
-    return Optimum1d<T>(points, options, memory, here).run();
-  });
+  return execution::whole_call(
+      execution, [&](const Execution& here) { return Optimum1d<T>(points, options, memory, here).run(); });
 }
 
 template KMeans1dResult<float> kmeans1d(MatrixView<const float>, const KMeans1dOptions&, const KMeansMemory<float>&,

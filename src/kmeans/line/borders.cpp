@@ -42,8 +42,7 @@ class WindowPaths {
       solve(window, windows_[border_ - 1]);
       before_.swap(here_);
       if (execution_.progress)
-        execution_.progress(
-            {"borders", static_cast<std::int64_t>(border_), std::ssize(windows_) - 1, {}});
+        execution_.progress({"borders", static_cast<std::int64_t>(border_), std::ssize(windows_) - 1, {}});
     }
     std::vector<std::int32_t> borders(windows_.size());
     std::int32_t at = windows_.back().first;

@@ -138,8 +138,8 @@ LineMean LineSums::mean(std::int64_t first, std::int64_t last) const {
   const core::TwoDoubles weight = minus(b.weight, a.weight);
   const core::TwoDoubles mean = plus(over(minus(b.sum, a.sum), weight), {origin_, 0});
   const double reach = std::max(std::abs(offset(first)), std::abs(offset(last - 1)));
-  const double error = (unit_ * reach * weight_about(first, last) + least_slack) / weight.high +
-                       0x1p-95 * (reach + std::abs(origin_));
+  const double error =
+      (unit_ * reach * weight_about(first, last) + least_slack) / weight.high + 0x1p-95 * (reach + std::abs(origin_));
   return {{mean.high / scale_, mean.low / scale_}, error / scale_};
 }
 

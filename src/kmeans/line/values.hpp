@@ -72,7 +72,9 @@ class LineSums {
   double weight(std::int64_t first, std::int64_t last) const {
     return nodes_[static_cast<std::size_t>(last)].weight.high - nodes_[static_cast<std::size_t>(first)].weight.high;
   }
-  double squares() const { return nodes_.back().squares.high - nodes_.front().squares.high; }
+  double squares(std::int64_t first, std::int64_t last) const {
+    return nodes_[static_cast<std::size_t>(last)].squares.high - nodes_[static_cast<std::size_t>(first)].squares.high;
+  }
   double extent(std::int64_t from, std::int64_t to) const { return offset(to) - offset(from); }
 
   LineMean mean(std::int64_t first, std::int64_t last) const;

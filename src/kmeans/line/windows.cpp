@@ -51,9 +51,7 @@ struct BackwardCosts {
   const LineSums& sums;
 
   std::int32_t steps() const { return static_cast<std::int32_t>(sums.groups()); }
-  LineCost operator()(std::int32_t from, std::int32_t to) const {
-    return sums.cost(steps() - to, steps() - from);
-  }
+  LineCost operator()(std::int32_t from, std::int32_t to) const { return sums.cost(steps() - to, steps() - from); }
   core::TwoDoubles precise(std::int32_t from, std::int32_t to) const {
     return sums.precise_cost(steps() - to, steps() - from);
   }
@@ -153,12 +151,13 @@ class PenalizedPaths {
     const double value_other = best(other) + b.cost;
     const double squares = a.squares + b.squares;
     const double difference = value_one - value_other;
-    const double error = 0x1p-48 * squares + 0x1p-51 * (value_one + value_other) + slack_;
-    if (std::abs(difference) > error) return {difference, error};
+    const double rounding = 0x1p-48 * squares + 0x1p-51 * (value_one + value_other);
+    if (std::abs(difference) > rounding + slack_) return {difference, rounding + slack_};
+    const double slack = costs_.slack(one, to) + costs_.slack(other, to);
+    if (std::abs(difference) > rounding + slack) return {difference, rounding + slack};
     const core::TwoDoubles costs = minus(costs_.precise(one, to), costs_.precise(other, to));
     const core::TwoDoubles precise = plus(costs, two_sum(best(one), -best(other)));
-    return {precise.high, 0x1p-95 * (squares + value_one + value_other) + costs_.slack(one, to) +
-                              costs_.slack(other, to) + 0x1p-52 * std::abs(precise.high)};
+    return {precise.high, 0x1p-95 * (squares + value_one + value_other) + slack + 0x1p-52 * std::abs(precise.high)};
   }
 
   void set(std::int32_t to, std::int32_t from, double value) {
@@ -184,7 +183,7 @@ class PenaltySearch {
 
   double penalty() const { return penalty_; }
 
-  /// Returns false if there are no other penalties to try.
+  /// Returns false if no other penalty is worth a try.
   bool next(std::int64_t found) {
     const double ratio = static_cast<double>(found) / wanted_;
     (ratio > 1 ? least_ : most_) = penalty_;
@@ -193,7 +192,7 @@ class PenaltySearch {
       return penalty_ > 0x1p-900 && penalty_ < 0x1p900;
     }
     penalty_ = least_ + (most_ - least_) / 2;
-    return least_ < penalty_ && penalty_ < most_;
+    return (most_ - least_) * std::abs(ratio - 1) * wanted_ > 0x1p-12 * least_ && least_ < penalty_ && penalty_ < most_;
   }
 
  private:
@@ -232,8 +231,8 @@ std::vector<LineWindow> all_positions(std::int64_t groups, std::int64_t clusters
 }
 
 /// Returns a first guess of the penalty, and positions that are dense where clusters will be narrow, so that each
-/// cluster has about `per_cluster` of them. The cube root of the density of the values gives the density of the clusters
-/// (Panter and Dite, 1951).
+/// cluster has about `per_cluster` of them. The cube root of the density of the values gives the density of the
+/// clusters (Panter and Dite, 1951).
 std::vector<std::int32_t> sparse_positions(const LineSums& sums, std::int64_t clusters, int per_cluster,
                                            double& penalty) {
   const auto groups = static_cast<std::int32_t>(sums.groups());
@@ -272,11 +271,16 @@ class WindowSearch {
     const double cost = cost_of_guess();
     if (!std::isfinite(cost)) return all_positions(sums_.groups(), clusters_);
     backward_.search(penalty_);
+    // An outlier that costs more with its neighbour alone than all clusters of the guess is a cluster without errors.
+    std::int64_t first = 0;
+    std::int64_t last = sums_.groups();
+    while (last - first > 2 && sums_.cost(last - 2, last).cost > 2 * cost) --last;
+    while (last - first > 2 && sums_.cost(first, first + 2).cost > 2 * cost) ++first;
     // The excess of the guess over the bound, and the errors of its cost and of the bound.
     const double steps = static_cast<double>(clusters_);
     const double error = std::max(cost + steps * penalty_ - forward_.cost(), 0.0) +
-                         2 * (steps * (forward_.loss() + backward_.loss()) + 0x1p-47 * sums_.squares() +
-                              4 * steps * sums_.largest_slack() + 0x1p-48 * steps * forward_.cost());
+                         2 * (steps * (forward_.loss() + backward_.loss()) + 0x1p-47 * sums_.squares(first, last) +
+                              4 * steps * sums_.slack(first, last) + 0x1p-48 * steps * forward_.cost());
     return windows_of_runs(error);
   }
 

@@ -17,8 +17,8 @@ struct LineWindow {
   std::int64_t size() const { return std::int64_t{last} - first + 1; }
 };
 
-/// Returns a window for each of the borders 0 to `clusters`. Border 0 is at 0, and the last one at the number of groups.
-/// The windows contain the borders of every best clustering.
+/// Returns a window for each of the borders 0 to `clusters`. Border 0 is at 0, and the last one at the number of
+/// groups. The windows contain the borders of every best clustering.
 std::vector<LineWindow> border_windows(const LineSums& sums, std::int64_t clusters, const std::stop_token& stop);
 
 }  // namespace gradus::kmeans_detail

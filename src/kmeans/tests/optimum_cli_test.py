@@ -83,7 +83,7 @@ class Optimum(Case):
             if weight > 0:
                 self.assertEqual(label, sum(start <= Fraction(value) for start in starts) - 1, told)
             else:
-                self.assertEqual(label, min(range(clusters), key=lambda one: (abs(value - centroids[one]), one)), told)
+                self.assertEqual(label, min(range(clusters), key=lambda one: ((value - centroids[one]) * (value - centroids[one]), one)), told)
         for cluster, centroid in enumerate(centroids):
             own = {value: weight for value, weight in groups.items()
                    if sum(start <= value for start in starts) - 1 == cluster}

@@ -172,7 +172,8 @@ long double least_inertia(const std::vector<double>& values, std::size_t cluster
       long double least = std::numeric_limits<long double>::infinity();
       for (std::size_t from = 0; from < to; ++from) {
         const long double sum = sums[to] - sums[from];
-        least = std::min(least, best[from] + squares[to] - squares[from] - sum * sum / static_cast<long double>(to - from));
+        least =
+            std::min(least, best[from] + squares[to] - squares[from] - sum * sum / static_cast<long double>(to - from));
       }
       best[to] = least;
     }
@@ -213,7 +214,9 @@ std::vector<double> drawn(int kind, std::size_t many, std::mt19937_64& random) {
                                     static_cast<double>(index),
                                     std::round(20 * draw),
                                     1e15 + std::round(1000 * uniform(random)),
-                                    index == 0 ? 1e30 : index == 1 ? -1e40 : draw};
+                                    index == 0   ? 1e30
+                                    : index == 1 ? -1e40
+                                                 : draw};
     values.push_back(kinds[static_cast<std::size_t>(kind)]);
   }
   return values;
@@ -260,7 +263,8 @@ TEST(OptimumOfDoubles, HoldsForEverySpread) {
   EXPECT_EQ(labels({0, 1, 2, 0x1p498}, 3), (std::vector<std::int32_t>{0, 1, 1, 2}));
   EXPECT_EQ(labels({0, 1, 2 - 0x1p-50, 0x1p498}, 3), (std::vector<std::int32_t>{0, 1, 1, 2}));
   EXPECT_EQ(labels({0, 1, 2 + 0x1p-50, 0x1p498}, 3), (std::vector<std::int32_t>{0, 0, 1, 2}));
-  EXPECT_EQ(labels({-0x1p498, 0, 1, 2 + 0x1p-50, 0x1p498, 0x1.8p498}, 4), (std::vector<std::int32_t>{0, 1, 1, 1, 2, 3}));
+  EXPECT_EQ(labels({-0x1p498, 0, 1, 2 + 0x1p-50, 0x1p498, 0x1.8p498}, 4),
+            (std::vector<std::int32_t>{0, 1, 1, 1, 2, 3}));
   EXPECT_EQ(labels({0, 0x1p-1074, 0x1p-1073, 1, 2, 3.5}, 4), (std::vector<std::int32_t>{0, 0, 0, 1, 2, 3}));
   EXPECT_EQ(labels({0, 0x1p-1074, 0x1p-1073, 1, 2, 3.5}, 5), (std::vector<std::int32_t>{0, 1, 1, 2, 3, 4}));
 }
@@ -302,8 +306,8 @@ TYPED_TEST(Optimum, ReturnsWhatAFitReturnsForTheSameClusters) {
 TYPED_TEST(Optimum, AcceptsFewerDifferentValuesThanClusters) {
   using T = TypeParam;
   const std::vector<T> values{2, -T{0}, 0, 2, 2};
-  const KMeans1dResult<T> result = kmeans1d<T>(
-      VectorView<const T>(values), {.clusters = 5, .fewer_distinct = KMeansFewerDistinct::accept});
+  const KMeans1dResult<T> result =
+      kmeans1d<T>(VectorView<const T>(values), {.clusters = 5, .fewer_distinct = KMeansFewerDistinct::accept});
   EXPECT_EQ(result.counts, (std::vector<std::int64_t>{2, 3, 0, 0, 0}));
   for (int cluster = 0; cluster < 5; ++cluster) EXPECT_EQ(result.centroids(cluster, 0), T(2 * (cluster % 2)));
   EXPECT_EQ(result.inertia, 0);
@@ -337,19 +341,18 @@ TEST(OptimumOfDoubles, RefusesWhatItCannotDo) {
   with_variant.variant = "sequential";
   Execution little;
   little.memory_limit = 1;
-  for (const Case& one : {Case{{1, nan, 2}, {.clusters = 2}, {}, {}, "row 1"},
-                          Case{{1, 2, std::numeric_limits<double>::infinity()}, {.clusters = 2}, {}, {}, "row 2"},
-                          Case{{1, 0x1p501}, {.clusters = 2}, {}, {}, "row 1"},
-                          Case{{}, {.clusters = 2}, {}, {}, "at least one row"},
-                          Case{values, {.clusters = 0}, {}, {}, "clusters"},
-                          Case{values, {.clusters = 5}, {}, {}, "only 4 points"},
-                          Case{values, {.clusters = 4}, {}, {}, "only 3 different points"},
-                          Case{values, {.clusters = 2}, {.weights = given}, {}, "2 weights for 4 points"},
-                          Case{values, {.clusters = 2}, {.weights = negative}, {}, "row 2"},
-                          Case{values, {.clusters = 2}, {.weights = zeros}, {}, "all weights are zero"},
-                          Case{values, {.clusters = 2}, {}, on_gpu, "on the CPU"},
-                          Case{values, {.clusters = 2}, {}, with_variant, "no variants"},
-                          Case{values, {.clusters = 2}, {}, little, "memory"}}) {
+  for (const Case& one :
+       {Case{{1, nan, 2}, {.clusters = 2}, {}, {}, "row 1"},
+        Case{{1, 2, std::numeric_limits<double>::infinity()}, {.clusters = 2}, {}, {}, "row 2"},
+        Case{{1, 0x1p501}, {.clusters = 2}, {}, {}, "row 1"}, Case{{}, {.clusters = 2}, {}, {}, "at least one row"},
+        Case{values, {.clusters = 0}, {}, {}, "clusters"}, Case{values, {.clusters = 5}, {}, {}, "only 4 points"},
+        Case{values, {.clusters = 4}, {}, {}, "only 3 different points"},
+        Case{values, {.clusters = 2}, {.weights = given}, {}, "2 weights for 4 points"},
+        Case{values, {.clusters = 2}, {.weights = negative}, {}, "row 2"},
+        Case{values, {.clusters = 2}, {.weights = zeros}, {}, "all weights are zero"},
+        Case{values, {.clusters = 2}, {}, on_gpu, "on the CPU"},
+        Case{values, {.clusters = 2}, {}, with_variant, "no variants"},
+        Case{values, {.clusters = 2}, {}, little, "memory"}}) {
     const std::string message = message_of(
         [&] { kmeans1d<double>(VectorView<const double>(one.values), one.options, one.memory, one.execution); });
     EXPECT_TRUE(contains(message, one.message)) << message << "\nnot: " << one.message;
@@ -357,7 +360,9 @@ TEST(OptimumOfDoubles, RefusesWhatItCannotDo) {
   const Matrix<double> two(3, 2);
   EXPECT_TRUE(contains(error_of<InputError>([&] { kmeans1d(two.view(), {.clusters = 2}); }), "2 columns"));
   KMeansMemory<double> centroids{.initial_centroids = MatrixView<const double>(given.data(), 2, 1)};
-  EXPECT_FALSE(error_of<UsageError>([&] { kmeans1d<double>(VectorView<const double>(values), {.clusters = 2}, centroids); }).empty());
+  EXPECT_FALSE(error_of<UsageError>([&] {
+                 kmeans1d<double>(VectorView<const double>(values), {.clusters = 2}, centroids);
+               }).empty());
 }
 
 TEST(OptimumOfDoubles, EndsAfterAStopRequest) {
