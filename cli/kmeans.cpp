@@ -39,6 +39,7 @@
 #include "gradus/kmeans_gpus.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/line/borders.hpp"
+#include "kmeans/line/options.hpp"
 #include "kmeans/options.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/projection.hpp"
@@ -264,9 +265,7 @@ Execution alone(const Execution& execution) { return execution::on_first_gpu(wit
 template <class T>
 KMeansResult<T> optimum(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                         const Execution& execution) {
-  KMeans1dResult<T> best =
-      kmeans1d(points, {.clusters = arguments.options.clusters, .fewer_distinct = arguments.options.fewer_distinct},
-               memory, execution);
+  KMeans1dResult<T> best = kmeans1d(points, arguments.options, memory, execution);
   KMeansResult<T> result;
   result.centroids = std::move(best.centroids);
   result.labels = std::move(best.labels);
@@ -690,7 +689,7 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
       continue;
     }
     CLI::Option& option = options.row(row, &fit);
-    if (row.name == "fewer_distinct") continue;
+    if (kmeans_detail::is_of_optimum(row)) continue;
     options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
       if (arguments.optimal) return why_optimal();
       const bool is_random =

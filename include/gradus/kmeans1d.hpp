@@ -11,6 +11,8 @@
 ///   rounded centroids. It exceeds the least inertia by no more than the rounding of the centroids causes.
 /// * A point of weight 0 has the label of the nearest centroid. Another point has the label of its cluster. Where the
 ///   rounding of centroids moves the middle of two of them past a value, kmeans_predict() may return another label.
+/// * With KMeansFewerDistinct::accept, and fewer different values than clusters, each value is a cluster. The centroids
+///   of the other clusters repeat these values cyclically, and their counts are 0.
 ///
 /// The result does not depend on threads, and runs on one CPU thread.
 ///
@@ -32,13 +34,6 @@
 
 namespace gradus {
 
-struct KMeans1dOptions {
-  std::int64_t clusters = 8;
-  /// With `accept`, each of the m different values is a cluster. The centroids of the other clusters repeat these
-  /// values cyclically, and their counts are 0.
-  KMeansFewerDistinct fewer_distinct = KMeansFewerDistinct::error;
-};
-
 template <class T>
 struct KMeans1dResult {
   Matrix<T> centroids;               ///< clusters x 1, ascending
@@ -51,19 +46,20 @@ struct KMeans1dResult {
 namespace detail {
 
 template <class T>
-GRADUS_EXPORT KMeans1dResult<T> kmeans1d(MatrixView<const T> points, const KMeans1dOptions& options,
+GRADUS_EXPORT KMeans1dResult<T> kmeans1d(MatrixView<const T> points, const KMeansOptions& options,
                                          const KMeansMemory<T>& memory, const Execution& execution);
 
 }  // namespace detail
 
-/// Clusters `points`, an n x 1 matrix in host memory with 1 <= clusters <= n < 2^31. `memory` may hold weights and
-/// memory for the labels.
+/// Clusters `points`, an n x 1 matrix in host memory with 1 <= clusters <= n < 2^31. Of the options, only the number of
+/// clusters and KMeansFewerDistinct apply. `memory` may hold weights and memory for the labels.
 ///
-/// Throws InputError for several columns and for the values that kmeans() refuses, UsageError for invalid options,
-/// malformed views and given centroids, UnsupportedError for GPUs, variants and ranks, OutOfMemoryError if memory does
-/// not suffice, and InterruptedError after a stop request. Reports progress as a number of borders.
+/// Throws InputError for several columns and for the values that kmeans() refuses, UsageError for invalid options, for
+/// options of Lloyd's algorithm that differ from their defaults, for malformed views and for given centroids,
+/// UnsupportedError for GPUs, variants and ranks, OutOfMemoryError if memory does not suffice, and InterruptedError
+/// after a stop request. Reports progress as a number of borders.
 template <RowsOf<float, double> Points>
-KMeans1dResult<ElementOf<Points>> kmeans1d(const Points& points, const KMeans1dOptions& options,
+KMeans1dResult<ElementOf<Points>> kmeans1d(const Points& points, const KMeansOptions& options,
                                            const KMeansMemory<ElementOf<Points>>& memory = {},
                                            const Execution& execution = {}) {
   return detail::kmeans1d<ElementOf<Points>>(view_of(points), options, memory, execution);
@@ -71,8 +67,8 @@ KMeans1dResult<ElementOf<Points>> kmeans1d(const Points& points, const KMeans1dO
 
 /// Overload for the n elements of a vector.
 template <class T>
-KMeans1dResult<T> kmeans1d(VectorView<const T> values, const KMeans1dOptions& options,
-                           const KMeansMemory<T>& memory = {}, const Execution& execution = {}) {
+KMeans1dResult<T> kmeans1d(VectorView<const T> values, const KMeansOptions& options, const KMeansMemory<T>& memory = {},
+                           const Execution& execution = {}) {
   return detail::kmeans1d<T>(MatrixView<const T>(values.data(), values.size(), 1, values.place()), options, memory,
                              execution);
 }

@@ -86,11 +86,10 @@ Fields fit_parts(const std::vector<Input>& points, const Output& labels, const s
 }
 
 /// Returns the fields of a fit without iterations.
-Fields optimum(const Input& points, const Output& labels, std::int64_t clusters, const std::string& fewer_distinct,
-               const std::optional<Input>& weights, const Request& request) {
+Fields optimum(const Input& points, const Output& labels, const std::optional<Input>& weights,
+               const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) {
-    const KMeans1dOptions options{.clusters = clusters,
-                                  .fewer_distinct = choice<KMeansFewerDistinct>("fewer_distinct", fewer_distinct)};
+    const auto options = options_of<KMeansOptions>(given);
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
     const auto view = matrix_of<const T>(points, "points");
@@ -232,8 +231,7 @@ void bind_kmeans(nb::module_& module) {
   bind_options<KMeansOptions>(module, "kmeans_options");
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
              arg("stored").none(), arg("options"), arg("request"));
-  module.def("kmeans1d", &optimum, arg("points"), arg("labels"), arg("clusters"), arg("fewer_distinct"),
-             arg("weights").none(), arg("request"));
+  module.def("kmeans1d", &optimum, arg("points"), arg("labels"), arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_parts", &fit_parts, arg("points"), arg("labels"), arg("initial_centroids").none(),
              arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_choose", &choose, arg("points"), arg("labels"), arg("clusters"), arg("criterion"),

@@ -336,7 +336,9 @@ def kmeans1d(
     clusters: int,
     *,
     weights: Any = None,
+    # <options of kmeans for kmeans1d as arguments, but clusters>
     fewer_distinct: str = "error",
+    # </options>
     memory_limit: int | None = None,
     progress: Progress | None = None,
 ) -> KMeansResult:
@@ -345,8 +347,12 @@ def kmeans1d(
     * `points`: n numbers, or an n x 1 array, in host memory; converted as the points of kmeans()
     * `clusters`: int; number of clusters, from 1 to n
     * `weights`: n non-negative numbers, or None: 1 for each point
-    * `fewer_distinct`: "error" or "accept"; fewer different points than clusters fail the job, or leave clusters that
+
+    .. <options of kmeans for kmeans1d as text, but clusters>
+    fewer_distinct : "error" or "accept"; fewer different points than clusters fail the job, or leave clusters that
         repeat a centroid and have no points
+    .. </options>
+
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
     * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
 
@@ -359,11 +365,12 @@ def kmeans1d(
     >>> gradus.kmeans1d([1, 2, 10, 11, 12], 2).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
+    options = options_in("kmeans", locals())
     rows = _arrays.column(points, "points")
     weighed = _weights(weights, rows, None)
     labels = np.empty(len(rows), _LABEL)
     running = request("auto", None, None, "none", None, memory_limit, None, progress)
-    return _result(_core.kmeans1d(rows, labels, clusters, fewer_distinct, weighed, running), rows, labels, "euclidean")
+    return _result(_core.kmeans1d(rows, labels, weighed, options, running), rows, labels, "euclidean")
 
 
 @names_arguments

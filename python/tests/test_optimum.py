@@ -59,7 +59,7 @@ def test_a_list_a_vector_and_a_column_are_the_same_points():
     [
         (gradus.InputError, "row 1", lambda: gradus.kmeans1d([1, np.nan, 2], 2)),
         (gradus.InputError, "3 columns", lambda: gradus.kmeans1d(np.zeros((2, 3)), 1)),
-        (gradus.InputError, 'fewer_distinct="accept"', lambda: gradus.kmeans1d([1, 1], 2)),
+        (gradus.InputError, 'only 1 different point', lambda: gradus.kmeans1d([1, 1], 2)),
         (gradus.InputError, "only 2 points", lambda: gradus.kmeans1d([1, 2], 3)),
         (gradus.InputError, "negative", lambda: gradus.kmeans1d([1, 2], 2, weights=[1, -1])),
         (gradus.UsageError, "one dimension", lambda: gradus.kmeans1d(np.zeros((2, 3, 1)), 1)),
@@ -70,11 +70,6 @@ def test_a_list_a_vector_and_a_column_are_the_same_points():
 def test_what_is_refused(error, words, call):
     with pytest.raises(error, match=words.replace("(", r"\(")):
         call()
-
-
-def test_fewer_different_points_repeat_centroids():
-    result = gradus.kmeans1d([2, 0, 2, 2], 4, fewer_distinct="accept")
-    assert result.centroids.ravel().tolist() == [0, 2, 0, 2] and result.counts.tolist() == [1, 3, 0, 0]
 
 
 def test_progress_can_end_the_job():

@@ -13,7 +13,9 @@
 #include "gradus/error.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/line/borders.hpp"
+#include "kmeans/line/options.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/options.hpp"
 #include "kmeans/seeding/initialize.hpp"
 
 namespace gradus {
@@ -25,7 +27,7 @@ namespace {
 template <class T>
 class Optimum1d {
  public:
-  Optimum1d(MatrixView<const T> points, const KMeans1dOptions& options, const KMeansMemory<T>& memory,
+  Optimum1d(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
             const Execution& execution)
       : points_(points), options_(options), memory_(memory), execution_(execution) {}
 
@@ -63,10 +65,10 @@ class Optimum1d {
           "ask for no GPU");
     if (!execution_.variant.empty() || !execution_.variant_options.empty())
       throw UnsupportedError(about("variant") + "the optimum in one dimension has no variants; leave it out");
-    core::check_choice(options_.fewer_distinct, "fewer_distinct");
-    KMeansOptions options;
-    options.clusters = options_.clusters;
-    room::check_arguments<T>(points_, options, memory_, execution_, true);
+    room::check_arguments<T>(points_, options_, memory_, execution_, true);
+    for (const core::Option& row : core::option_rows<KMeansOptions>)
+      if (!room::is_of_optimum(row) && row.get(&options_) != row.default_value()) refuse_option(row.name);
+    if (!options_.checkpoint.file.empty()) refuse_option("checkpoint");
     execution::check_extent(points_, "points");
     if (points_.columns() != 1)
       throw InputError(
@@ -74,6 +76,11 @@ class Optimum1d {
               " columns, but the optimum is known for one column only; choose a column, or use Lloyd's "
               "algorithm",
           {.code = error_code::shape_mismatch, .value = std::to_string(points_.columns()), .allowed = "1"});
+  }
+
+  [[noreturn]] static void refuse_option(std::string_view name) {
+    throw UsageError(about(name) + "an option of Lloyd's algorithm, which the optimum in one dimension does not use",
+                     {.code = error_code::no_effect, .argument = std::string(name)});
   }
 
   void estimate() const {
@@ -84,7 +91,7 @@ class Optimum1d {
   }
 
   void check_groups() const {
-    if (options_.clusters <= line_.groups() || options_.fewer_distinct == KMeansFewerDistinct::accept) return;
+    if (options_.clusters <= line_.groups() || room::accepts_fewer_different(options_)) return;
     room::throw_too_few(options_.clusters, line_.groups(), "different point",
                         memory_.weights.empty() ? "" : " of positive weight", room::how_to_accept_fewer());
   }
@@ -96,35 +103,12 @@ class Optimum1d {
     result_.centroids = Matrix<T>(options_.clusters, 1);
     for (std::int64_t cluster = 0; cluster < options_.clusters; ++cluster) {
       const auto index = static_cast<std::size_t>(cluster % used);
-      result_.centroids(cluster, 0) =
-          cluster < used ? mean(sums, borders[index], borders[index + 1]) : result_.centroids(cluster % used, 0);
+      result_.centroids(cluster, 0) = cluster < used
+                                          ? room::rounded_mean<T>(line_, sums, borders[index], borders[index + 1])
+                                          : result_.centroids(cluster % used, 0);
     }
     for (std::int64_t cluster = 0; cluster < used; ++cluster)
       starts_.push_back(line_.values[static_cast<std::size_t>(borders[static_cast<std::size_t>(cluster)])]);
-  }
-
-  /// Returns the mean of a range of groups, rounded once.
-  T mean(const room::LineSums& sums, std::int64_t first, std::int64_t last) const {
-    const room::LineMean mean = sums.mean(first, last);
-    // The two numbers enclose the mean. The float of each is certain if they are not next to its rounding boundary.
-    const double lower = std::nextafter(mean.value.high + (mean.value.low - mean.error), -INFINITY);
-    const double upper = std::nextafter(mean.value.high + (mean.value.low + mean.error), INFINITY);
-    if (sizeof(T) == sizeof(float) && static_cast<T>(lower) == static_cast<T>(upper) && static_cast<T>(lower) != 0)
-      return static_cast<T>(lower);
-    if (mean.value.high + (mean.value.low - mean.error) == mean.value.high + (mean.value.low + mean.error) &&
-        sizeof(T) == sizeof(double) && std::abs(mean.value.high) > 0x1p-900)
-      return static_cast<T>(mean.value.high + mean.value.low);
-    core::ExactAccumulator sum;
-    core::ExactAccumulator weight;
-    for (std::int64_t group = first; group < last; ++group) {
-      const auto index = static_cast<std::size_t>(group);
-      for (auto member = line_.first[index]; member < line_.first[index + 1]; ++member) {
-        const double one = line_.weights.empty() ? 1 : line_.weights[static_cast<std::size_t>(member)];
-        sum.add_product(one, line_.values[index]);
-        weight.add(one);
-      }
-    }
-    return sum.template quotient<T>(weight);
   }
 
   void label() {
@@ -172,7 +156,7 @@ class Optimum1d {
   }
 
   MatrixView<const T> points_;
-  const KMeans1dOptions& options_;
+  const KMeansOptions& options_;
   const KMeansMemory<T>& memory_;
   const Execution& execution_;
   room::Statistics statistics_;
@@ -186,15 +170,15 @@ class Optimum1d {
 namespace detail {
 
 template <class T>
-KMeans1dResult<T> kmeans1d(MatrixView<const T> points, const KMeans1dOptions& options, const KMeansMemory<T>& memory,
+KMeans1dResult<T> kmeans1d(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                            const Execution& execution) {
   return execution::whole_call(
       execution, [&](const Execution& here) { return Optimum1d<T>(points, options, memory, here).run(); });
 }
 
-template KMeans1dResult<float> kmeans1d(MatrixView<const float>, const KMeans1dOptions&, const KMeansMemory<float>&,
+template KMeans1dResult<float> kmeans1d(MatrixView<const float>, const KMeansOptions&, const KMeansMemory<float>&,
                                         const Execution&);
-template KMeans1dResult<double> kmeans1d(MatrixView<const double>, const KMeans1dOptions&, const KMeansMemory<double>&,
+template KMeans1dResult<double> kmeans1d(MatrixView<const double>, const KMeansOptions&, const KMeansMemory<double>&,
                                          const Execution&);
 
 }  // namespace detail

@@ -2,8 +2,11 @@
 
 #include <array>
 #include <bit>
+#include <limits>
+#include <string_view>
 #include <utility>
 
+#include "core/exact_accumulator.hpp"
 #include "core/stop.hpp"
 #include "kmeans/line/pairs.hpp"
 
@@ -142,5 +145,33 @@ LineMean LineSums::mean(std::int64_t first, std::int64_t last) const {
       (unit_ * reach * weight_about(first, last) + least_slack) / weight.high + 0x1p-95 * (reach + std::abs(origin_));
   return {{mean.high / scale_, mean.low / scale_}, error / scale_};
 }
+
+template <class T>
+T rounded_mean(const LineValues& line, const LineSums& sums, std::int64_t first, std::int64_t last) {
+  const LineMean mean = sums.mean(first, last);
+  const double lower = mean.value.high + (mean.value.low - mean.error);
+  const double upper = mean.value.high + (mean.value.low + mean.error);
+  if constexpr (sizeof(T) == sizeof(double)) {
+    if (lower == upper && std::abs(lower) > 0x1p-900) return lower;
+  } else {  // the next doubles enclose the mean
+    const auto least = static_cast<T>(std::nextafter(lower, -std::numeric_limits<double>::infinity()));
+    const auto most = static_cast<T>(std::nextafter(upper, std::numeric_limits<double>::infinity()));
+    if (least == most && least != 0) return least;
+  }
+  core::ExactAccumulator sum;
+  core::ExactAccumulator weight;
+  for (std::int64_t group = first; group < last; ++group) {
+    const auto index = static_cast<std::size_t>(group);
+    for (auto member = line.first[index]; member < line.first[index + 1]; ++member) {
+      const double one = line.weights.empty() ? 1 : line.weights[static_cast<std::size_t>(member)];
+      sum.add_product(one, line.values[index]);
+      weight.add(one);
+    }
+  }
+  return sum.quotient<T>(weight);
+}
+
+template float rounded_mean(const LineValues&, const LineSums&, std::int64_t, std::int64_t);
+template double rounded_mean(const LineValues&, const LineSums&, std::int64_t, std::int64_t);
 
 }  // namespace gradus::kmeans_detail

@@ -104,4 +104,8 @@ class LineSums {
   double unit_ = 0;  ///< relative error of the sums, times a factor for weights that cancel
 };
 
+/// Returns the mean of the groups first to last - 1, rounded once.
+template <class T>
+T rounded_mean(const LineValues& line, const LineSums& sums, std::int64_t first, std::int64_t last);
+
 }  // namespace gradus::kmeans_detail

@@ -30,7 +30,7 @@ concept Clusters = requires(const Points& points) {
   kmeans_standardize(points, KMeansStandardization{});
   kmeans_restore(points, KMeansStandardization{});
   kmeans_projection(points);
-  kmeans1d(points, KMeans1dOptions{});
+  kmeans1d(points, KMeansOptions{});
 };
 template <class Points, class T>
 concept ClustersWith = requires(const Points& points, const KMeansMemory<T>& memory) {

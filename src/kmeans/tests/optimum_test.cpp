@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gradus/kmeans1d.hpp"
+#include "kmeans/cases.hpp"
 #include "tests/helpers.hpp"
 
 namespace gradus {
@@ -306,8 +307,9 @@ TYPED_TEST(Optimum, ReturnsWhatAFitReturnsForTheSameClusters) {
 TYPED_TEST(Optimum, AcceptsFewerDifferentValuesThanClusters) {
   using T = TypeParam;
   const std::vector<T> values{2, -T{0}, 0, 2, 2};
-  const KMeans1dResult<T> result =
-      kmeans1d<T>(VectorView<const T>(values), {.clusters = 5, .fewer_distinct = KMeansFewerDistinct::accept});
+  KMeansOptions options{.clusters = 5};
+  kmeans_detail::accept_coinciding_points(options);
+  const KMeans1dResult<T> result = kmeans1d<T>(VectorView<const T>(values), options);
   EXPECT_EQ(result.counts, (std::vector<std::int64_t>{2, 3, 0, 0, 0}));
   for (int cluster = 0; cluster < 5; ++cluster) EXPECT_EQ(result.centroids(cluster, 0), T(2 * (cluster % 2)));
   EXPECT_EQ(result.inertia, 0);
@@ -328,7 +330,7 @@ TEST(OptimumOfDoubles, RefusesWhatItCannotDo) {
   const std::vector<double> given{1, 2};
   struct Case {
     std::vector<double> values;
-    KMeans1dOptions options;
+    KMeansOptions options;
     KMeansMemory<double> memory;
     Execution execution;
     std::string message;
