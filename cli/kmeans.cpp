@@ -832,7 +832,7 @@ ProblemCommands kmeans_commands() {
                         "gradus kmeans photo.png -k 8 -o photo-in-8-colours\n"
                         "gradus kmeans table.csv -k 2..20 -o best\n"
                         "gradus kmeans table.csv -k 5 --drop-columns 1 --standardize\n"
-                        "gradus kmeans table.csv -k 5 --columns price --optimal",
+                        "gradus kmeans table.csv -k 5 --columns 2 --optimal",
                         Common::job,
                         problem_name,
                         setup_kmeans,
