@@ -89,7 +89,7 @@ LineSums::LineSums(const LineValues& line, const std::stop_token& stop) : values
       line.weights.empty() ? 1 : std::ldexp(1.0, -core::exponent_above(*std::ranges::max_element(line.weights), -1000));
   // Each term and each addition has a relative error of at most 2^-100. Sums of weights other than counts may cancel,
   // which multiplies the error of a mean.
-  unit_ = (static_cast<double>(line.first.back()) + 64) * (line.weights.empty() ? 0x1p-99 : 0x1p-88);
+  unit_ = (static_cast<double>(line.first.back()) + 64) * (line.weights.empty() ? 0x1p-97 : 0x1p-86);
   const auto middle = std::ranges::upper_bound(line.first, line.first.back() / 2) - line.first.begin() - 1;
   origin_ = line.values[static_cast<std::size_t>(middle)] * scale_;
 

@@ -85,11 +85,11 @@ class PenalizedPaths {
       const auto wins = [&](std::int32_t at) { return excess(to, other, at).value < 0; };
       std::int32_t below = std::max(queue.back().start - 1, to);  // does not win here
       std::int32_t stride = 1;
-      while (below + stride <= steps_ && !wins(below + stride)) {
+      while (stride <= steps_ - below && !wins(below + stride)) {
         below += stride;
-        stride *= 2;
+        stride = std::min(2 * stride, 1 << 28);
       }
-      std::int32_t above = static_cast<std::int32_t>(std::min<std::int64_t>(std::int64_t{below} + stride, steps_ + 1));
+      std::int32_t above = stride <= steps_ - below ? below + stride : steps_ + 1;
       while (below + 1 < above) {
         const std::int32_t middle = below + (above - below) / 2;
         if (wins(middle)) above = middle;
@@ -109,10 +109,11 @@ class PenalizedPaths {
     return path;
   }
 
-  /// Returns a bound of to(j) - (to(i) + w(i, j) + penalty) over all i < j.
+  /// Returns a bound of to(j) - (to(i) + w(i, j) + penalty) over all i < j, with the exact w.
   double loss() const {
     double of_owners = 0;  // the sum over the positions that are predecessors
     double of_others = 0;  // the largest one of the other positions
+    double rounding = 0;   // the largest error of to(j) as the cost of its path
     const auto loss_at = [&](std::int32_t other, std::int32_t chosen, std::int32_t at) {
       const Excess found = excess(other, chosen, at);
       return found.value > found.error ? 0 : found.error - found.value;
@@ -120,6 +121,7 @@ class PenalizedPaths {
     for (std::int32_t at = 1; at <= steps_; ++at) {
       poll(at);
       const std::int32_t owner = from_[static_cast<std::size_t>(at)];
+      rounding = std::max(rounding, 0x1p-49 * costs_(owner, at).squares + costs_.slack(owner, at));
       const std::int32_t before = at == 1 ? 0 : from_[static_cast<std::size_t>(at) - 1];
       if (owner == before) continue;
       of_owners += loss_at(before, owner, at);
@@ -132,7 +134,7 @@ class PenalizedPaths {
     const std::int32_t last = from_.back();
     for (std::int32_t other = last + 1; other < steps_; ++other)
       of_others = std::max(of_others, loss_at(other, last, steps_));
-    return of_owners + of_others;
+    return of_owners + of_others + rounding + 0x1p-51 * cost();
   }
 
  private:
@@ -276,11 +278,13 @@ class WindowSearch {
     std::int64_t last = sums_.groups();
     while (last - first > 2 && sums_.cost(last - 2, last).cost > 2 * cost) --last;
     while (last - first > 2 && sums_.cost(first, first + 2).cost > 2 * cost) ++first;
-    // The excess of the guess over the bound, and the errors of its cost and of the bound.
+    // The excess of the guess over the bound, the losses of all steps of a path, and the error of the cost of the
+    // guess.
     const double steps = static_cast<double>(clusters_);
+    const double most_steps = std::max(steps, forward_.cost() / penalty_);
     const double error = std::max(cost + steps * penalty_ - forward_.cost(), 0.0) +
-                         2 * (steps * (forward_.loss() + backward_.loss()) + 0x1p-47 * sums_.squares(first, last) +
-                              4 * steps * sums_.slack(first, last) + 0x1p-48 * steps * forward_.cost());
+                         2 * (most_steps * (forward_.loss() + backward_.loss()) + 0x1p-47 * sums_.squares(first, last) +
+                              4 * steps * sums_.slack(first, last));
     return windows_of_runs(error);
   }
 
