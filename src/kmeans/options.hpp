@@ -41,7 +41,7 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
         {.name = "fewer_distinct",
          .help = "fewer different points than clusters fail the job, or leave clusters that repeat a "
                  "centroid and have no points",
-         .calls = "kmeans_initial_centroids",
+         .calls = "kmeans_initial_centroids kmeans1d",
          .scikit_learn = "accept"}),
     option<&KMeansOptions::metric>(
         {.name = "metric",
