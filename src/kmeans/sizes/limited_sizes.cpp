@@ -62,11 +62,10 @@ class LimitedSizesAssigner {
   /// Assigns all points.
   void prepare(MatrixView<const T> centroids) {
     filter_.prepare(centroids);
-    if (!has_prices_) {
+    if (assignments_++ < 2) {  // later prices are near
       std::int64_t stride = 1;
       while (problem_.n() / (4 * stride) >= 32 * problem_.k()) stride *= 4;
       for (; stride > 1; stride /= 4) assign_rows(stride);
-      has_prices_ = true;
     }
     assign_rows(1);
   }
@@ -139,7 +138,7 @@ class LimitedSizesAssigner {
   double least_width_ = 0;
   double foresight_ =
       0.5;  ///< the widths of the next assignment's intervals, relative to the price changes of this one
-  bool has_prices_ = false;
+  int assignments_ = 0;
 };
 
 template <class T>

@@ -215,6 +215,8 @@ template <class T>
 bool SizeFilter<T>::search(std::span<const double> prices, std::span<const double> widths, std::int64_t stride,
                            std::int64_t most, std::int32_t* labels, OpenPoints& open, std::span<std::int64_t> settled) {
   const double scale = problem_.statistics.coordinate_scale;
+  if (stride > last_stride_) std::fill_n(gaps_.data(), gaps_.size(), no_gap);  // the search does not update all bounds
+  last_stride_ = stride;
   Search search;
   search.stride = stride;
   search.labels = labels;

@@ -46,8 +46,9 @@ class SizeFilter {
   double longest_ = 0;                ///< length of the longest centroid, scaled
   std::vector<float> moves_;          ///< for each centroid: movement since the last search, scaled
   std::vector<float> last_prices_;    ///< prices of the last search, scaled
-  Buffer<float> gaps_;             ///< for each point: lower bound of the gap between its two least sums, or -1; scaled
-  Buffer<float> radii_;            ///< for each point with a gap: upper bound of the distance to its centroid, scaled
+  Buffer<float> gaps_;   ///< for each point: lower bound of the gap between its two least sums, or -1; scaled
+  Buffer<float> radii_;  ///< for each point with a gap: upper bound of the distance to its centroid, scaled
+  std::int64_t last_stride_ = 0;
   std::vector<OpenPoints> found_;  ///< for each chunk of rows
 };
 

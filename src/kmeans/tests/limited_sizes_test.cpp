@@ -193,7 +193,7 @@ TYPED_TEST(LimitedSizes, AssignmentsHaveTheLeastCost) {
   for (const Data data : {Data::blobs, Data::grid, Data::duplicates})
     for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
       for (const auto& [n, d, k] :
-           {std::array<std::int64_t, 3>{12, 2, 3}, {40, 1, 4}, {90, 3, 5}, {140, 19, 2}, {150, 2, 1}})
+           {std::array<std::int64_t, 3>{12, 2, 3}, {40, 1, 4}, {90, 3, 5}, {140, 19, 2}, {150, 2, 1}, {300, 2, 2}})
         for (int variation = 0; variation < 3; ++variation, ++index) {
           if (metric == KMeansMetric::cosine && d == 1) continue;  // all rows would be equal
           const std::string where = "case " + std::to_string(index);
