@@ -16,6 +16,7 @@
 
 #include "gradus/error.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/cases.hpp"
 
 namespace gradus {
 namespace {
@@ -201,9 +202,9 @@ TYPED_TEST(LimitedSizes, AssignmentsHaveTheLeastCost) {
           KMeansOptions options{.clusters = k,
                                 .init = KMeansInit::random,
                                 .max_iterations = 1 + variation * 20,
-                                .fewer_distinct = KMeansFewerDistinct::accept,
                                 .metric = metric,
                                 .seed = random()};
+          kmeans_detail::accept_coinciding_points(options);
           const std::int64_t mean = n / k;
           if (variation == 0) options.balanced = true;
           if (variation != 0) options.size_min = mean - (variation == 2 ? 0 : 1);
@@ -225,11 +226,8 @@ TYPED_TEST(LimitedSizes, TiesGetTheLexicographicallyLeastLabels) {
     const std::int64_t n = 8;
     const Matrix<TypeParam> points =
         points_of<TypeParam>(index % 3 == 0 ? Data::duplicates : Data::grid, n, 2, random());
-    KMeansOptions options{.clusters = k,
-                          .init = KMeansInit::random,
-                          .max_iterations = 3,
-                          .fewer_distinct = KMeansFewerDistinct::accept,
-                          .seed = random()};
+    KMeansOptions options{.clusters = k, .init = KMeansInit::random, .max_iterations = 3, .seed = random()};
+    kmeans_detail::accept_coinciding_points(options);
     options.size_min = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n / k + 1));
     options.size_max = (n + k - 1) / k + static_cast<std::int64_t>(random() % 2);
     const KMeansResult<TypeParam> result = kmeans(points, options);
@@ -273,8 +271,8 @@ TYPED_TEST(LimitedSizes, LimitsThatDoNotBindChangeNothing) {
 TYPED_TEST(LimitedSizes, ResultsDoNotDependOnThreads) {
   for (const Data data : {Data::blobs, Data::grid, Data::duplicates}) {
     const Matrix<TypeParam> points = points_of<TypeParam>(data, 5000, 4, 4);
-    const KMeansOptions options{
-        .clusters = 12, .max_iterations = 12, .fewer_distinct = KMeansFewerDistinct::accept, .balanced = true};
+    KMeansOptions options{.clusters = 12, .max_iterations = 12, .balanced = true};
+    kmeans_detail::accept_coinciding_points(options);
     const KMeansResult<TypeParam> one = kmeans(points, options, {.threads = 1});
     for (const int threads : {2, 3}) expect_same_bits(one, kmeans(points, options, {.threads = threads}), "threads");
     for (const std::int64_t count : one.counts) {
@@ -323,11 +321,8 @@ TEST(LimitedSizesRange, DistancesOfAnyScale) {
     Matrix<double> points(n, 1);
     for (std::int64_t row = 0; row < n; ++row)
       points(row, 0) = std::ldexp(static_cast<double>(random() % 64 + 1), row % 2 == 0 ? 0 : -400);
-    KMeansOptions options{.clusters = k,
-                          .init = KMeansInit::random,
-                          .max_iterations = 1,
-                          .fewer_distinct = KMeansFewerDistinct::accept,
-                          .seed = random()};
+    KMeansOptions options{.clusters = k, .init = KMeansInit::random, .max_iterations = 1, .seed = random()};
+    kmeans_detail::accept_coinciding_points(options);
     options.size_min = options.size_max = 2;
     const KMeansResult<double> result = kmeans(points, options);
     std::vector<std::int32_t> labels(n, 0), best;
