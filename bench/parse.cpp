@@ -28,7 +28,7 @@ Integer parse_integer(std::string_view name, std::string_view text, Integer leas
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && result >= least && result <= most) return result;
-  const bool unbounded = most == std::numeric_limits<Integer>::max();
+  const bool unbounded = most == std::numeric_limits<Integer>::max() && error != std::errc::result_out_of_range;
   throw_unlike(name, text, "an integer" + range_text(std::to_string(least), std::to_string(most), unbounded));
 }
 

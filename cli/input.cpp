@@ -69,9 +69,10 @@ void add_column_options(Options& options, files::ReadOptions& reading, ColumnRol
        &files::ColumnChoice::weight, roles.why_no_weight}};
   for (const Row& row : rows) {
     if (!row.offered) continue;
-    CLI::Option& option = options.value(row.name, row.form, row.help, [&choice, row](const std::string& text) {
-      choice.*row.list = files::ColumnList(row.name, text);
-    });
+    CLI::Option& option =
+        options.value(row.name, row.form, row.help,
+                      [&choice, row](const std::string& text) { choice.*row.list = files::ColumnList(row.name, text); },
+                      {.choices = {}, .reset = [&choice, row] { choice.*row.list = {}; }});
     if (row.no_effect_reason) options.ineffective_if(option, row.no_effect_reason);
   }
   options.choice("--missing", reading.missing,

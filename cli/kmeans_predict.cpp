@@ -94,26 +94,13 @@ decltype(auto) naming(const PredictArguments& arguments, Function&& function) {
                       std::forward<Function>(function));
 }
 
-/// Returns the settings for the call that computes a block. The progress of this call counts the rows of all blocks.
-Execution of_block(const Execution& execution, std::int64_t first_row, std::int64_t all_rows) {
-  Execution result = execution;
-  if (execution.progress)
-    result.progress = [&execution, first_row, all_rows](const Progress& progress) {
-      execution.progress({progress.phase, first_row + progress.done, all_rows, progress.detail});
-    };
-  return result;
-}
-
 /// Calls compute(points, number of the first row, settings) and then write(result, number of the first row) for each
 /// block. A row of the result takes `result_bytes` bytes. Returns the time of reading and the time of computing, in
 /// seconds.
 template <class T, class Compute, class Write>
 Json for_blocks(const PredictArguments& arguments, const Session& session, Inputs& inputs, std::string_view computing,
                 std::uint64_t result_bytes, const Compute& compute, const Write& write) {
-  // Maximum size of a block. The call for a block needs up to about twice this memory, in addition to the block.
-  constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 20;
-  const std::uint64_t limit = session.execution.memory_limit;
-  const std::uint64_t bytes = limit == 0 ? usual_bytes : std::min(usual_bytes, limit / 4);
+  const std::uint64_t bytes = block_bytes(session);
   constexpr files::ElementType type = files::element_type_of<T>;
   double computed = 0;
   double written = 0;
@@ -314,6 +301,21 @@ std::shared_ptr<PredictArguments> add_arguments(Options& options, const Session&
 }
 
 }  // namespace
+
+std::uint64_t block_bytes(const Session& session) {
+  constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 20;
+  const std::uint64_t limit = session.execution.memory_limit;
+  return limit == 0 ? usual_bytes : std::min(usual_bytes, limit / 4);
+}
+
+Execution of_block(const Execution& execution, std::int64_t first_row, std::int64_t all_rows) {
+  Execution result = execution;
+  if (execution.progress)
+    result.progress = [&execution, first_row, all_rows](const Progress& progress) {
+      execution.progress({progress.phase, first_row + progress.done, all_rows, progress.detail});
+    };
+  return result;
+}
 
 Action setup_predict(Options& options, Session& session) {
   const auto arguments = add_arguments(options, session, "write the labels there, .npy or .csv", true);

@@ -106,16 +106,18 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-FittedFolder open_fit(const std::string& folder, const std::stop_token& stop) {
-  const std::filesystem::path path(folder);
-  const std::filesystem::path summary_path = path / summary_name;
-  require_whole_result("kmeans", path / centroids_name, stop);
-  const nlohmann::json summary = summary_in(path);
+nlohmann::json summary_of_fit(const std::string& folder) {
+  nlohmann::json summary = summary_in(folder);
   if (summary.is_null())
     throw InputError(
         fmt::format("'{}': the folder holds no result of 'gradus kmeans --output' ({} is missing or another's); "
                     "name such a folder, or a file with a centroid per row",
                     folder, summary_name));
+  return summary;
+}
+
+FittedFolder facts_of_fit(const std::string& folder, const nlohmann::json& summary) {
+  const std::filesystem::path path(folder);
   FittedFolder fit;
   try {
     fit.metric = from_string<KMeansMetric>(summary.value("metric", std::string())).value_or(KMeansMetric::euclidean);
@@ -131,9 +133,15 @@ FittedFolder open_fit(const std::string& folder, const std::stop_token& stop) {
     }
   } catch (const std::exception&) {
     throw InputError(fmt::format("'{}': its columns, metric or standardization are not as 'gradus kmeans' writes them",
-                                 summary_path.string()));
+                                 (path / summary_name).string()));
   }
   fit.centroids = path / (!fit.standardization.empty() ? standardized_name : centroids_name);
+  return fit;
+}
+
+FittedFolder open_fit(const std::string& folder, const std::stop_token& stop) {
+  require_whole_result("kmeans", std::filesystem::path(folder) / centroids_name, stop);
+  FittedFolder fit = facts_of_fit(folder, summary_of_fit(folder));
   require_whole_result("kmeans", fit.centroids, stop);
   return fit;
 }

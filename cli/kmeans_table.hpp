@@ -67,6 +67,13 @@ inline constexpr std::string_view standardized_name = "standardized_centroids.np
 
 bool is_folder(const std::string& path);
 
+/// Returns the folder's summary. Throws InputError if the folder holds no result of `gradus kmeans`.
+nlohmann::json summary_of_fit(const std::string& folder);
+
+/// Returns the facts of the fit in the folder. Throws InputError for a summary that this program did not write. Does
+/// not read the other files.
+FittedFolder facts_of_fit(const std::string& folder, const nlohmann::json& summary);
+
 /// Reads the facts of the fit from the folder's summary. Throws InputError if the folder holds no complete result.
 FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
 

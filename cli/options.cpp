@@ -86,7 +86,7 @@ CLI::Option& Options::file(const std::string& names, std::string& target, const 
                  if (text.empty()) throw UsageError(about(name) + "the name of the file is empty");
                  target = text;
                },
-               {.choices = {}, .file = true});
+               {.choices = {}, .file = true, .reset = [&target, initial = target] { target = initial; }});
 }
 
 CLI::Option& Options::files(const std::string& names, std::vector<std::string>& targets, const std::string& placeholder,

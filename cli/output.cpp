@@ -243,9 +243,9 @@ std::uint32_t checksum_of(std::span<const std::byte> bytes, const std::stop_toke
   return checksum;
 }
 
-/// Returns a description of the difference between the file and the facts in the folder's summary. Returns "" if there
-/// is no difference, or if the folder has no summary of this program.
-std::string fault_of(std::string_view problem, const std::string& path, const std::stop_token& stop) {
+}  // namespace
+
+std::string fault_of_result(std::string_view problem, const std::string& path, const std::stop_token& stop) {
   const std::filesystem::path file(path);
   const std::filesystem::path summary = file.parent_path() / summary_name;
   constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 28;
@@ -272,8 +272,6 @@ std::string fault_of(std::string_view problem, const std::string& path, const st
   return fmt::format("it is not the file that '{}' was written with", summary.string());
 }
 
-}  // namespace
-
 nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>& files) {
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   for (const core::AtomicFile* file : files)
@@ -296,7 +294,7 @@ void require_whole_result(std::string_view problem, const std::string& path, con
   // Another process may replace the folder's files during a check. Therefore, a failed check is repeated.
   std::string fault;
   for (int attempt = 0; attempt < 3; ++attempt)
-    if (fault = fault_of(problem, path, stop); fault.empty()) return;
+    if (fault = fault_of_result(problem, path, stop); fault.empty()) return;
   throw InputError(
       fmt::format("'{}': {}; the result was written in part, or changed since; write it again, or copy "
                   "the file to another folder",

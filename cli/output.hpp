@@ -67,6 +67,10 @@ nlohmann::ordered_json facts_of_files(const std::vector<const core::AtomicFile*>
 /// one.
 std::string unfinished_summary(std::string_view problem);
 
+/// Returns a description of the difference between the file and the facts in its folder's summary. Returns "" if there
+/// is no difference, or if the folder has no summary of this problem. Throws InterruptedError after a stop request.
+std::string fault_of_result(std::string_view problem, const std::string& path, const std::stop_token& stop);
+
 /// Throws InputError if the result in the file's folder is incomplete. It is incomplete if the folder has a summary of
 /// this problem, and the file differs from the facts in the summary. Throws InterruptedError after a stop request.
 void require_whole_result(std::string_view problem, const std::string& path, const std::stop_token& stop);

@@ -137,7 +137,7 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
     is_read_alike_ = is_read_alike_ &&
                      (is_of_the_run(*option, value) || value.current || value.file || name_of(*option) == "--variant");
   }
-  std::set<const CLI::Option*> completed;
+  std::vector<CLI::Option*> completed;
   std::size_t place = 0;
   for (std::size_t index = 2; index < command_.size(); ++index) {
     const std::string& word = command_[index];
@@ -159,16 +159,32 @@ void RepeatedRecord::complete(CLI::App& app, const Session& session) {
       throw InputError(fmt::format("{}: '{}' is the record of a run that read standard input; name its file for {}",
                                    option_name, file_, name_of(*option)));
     option->add_result(is_path ? found(text) : text);
-    completed.insert(option);
+    if (std::ranges::find(completed, option) == completed.end()) completed.push_back(option);
   }
-  for (CLI::Option* option : options_of(app))
-    if (completed.contains(option)) option->run_callback();
-  // A recorded option may have no effect with the options that the command line names.
-  for (const auto& [option, no_effect_reason] : session.uses) {
-    const auto known = session.values.find(option);
-    if (!completed.contains(option) || known == session.values.end() || !known->second.reset) continue;
-    if (!no_effect_reason().empty()) known->second.reset();
+  for (CLI::Option* option : completed) option->run_callback();
+  leave_out_conflicts(completed, session);
+}
+
+void RepeatedRecord::leave_out_conflicts(const std::vector<CLI::Option*>& completed, const Session& session) const {
+  const auto leave_out = [&](CLI::Option& option) {
+    const OptionValue value = value_of(session.values, option);
+    if (value.reset) value.reset();
+    if (value.reset && !value.current) option.clear();
+    return value.reset != nullptr;
+  };
+  for (const auto& [given, no_effect_reason] : session.uses) {
+    if (!given_.contains(given)) continue;
+    for (CLI::Option* option : completed) {
+      if (no_effect_reason().empty()) break;
+      const std::vector<std::string> recorded = option->results();
+      if (!leave_out(*option) || no_effect_reason().empty()) continue;
+      if (option->count() == 0) option->add_result(recorded);
+      option->run_callback();
+    }
   }
+  for (CLI::Option* option : completed)
+    for (const auto& [used, no_effect_reason] : session.uses)
+      if (used == option && option->count() > 0 && !no_effect_reason().empty()) leave_out(*option);
 }
 
 /// Returns the path of a file that the record names. A relative name refers to the current directory or, if there is no

@@ -33,6 +33,9 @@ class RepeatedRecord {
                     const std::string& path) const;
 
  private:
+  /// Leaves out the recorded options that make an option of the command line ineffective, and those that have no effect
+  /// with the options of the command line.
+  void leave_out_conflicts(const std::vector<CLI::Option*>& completed, const Session& session) const;
   std::string found(const std::string& path) const;
 
   std::string file_;

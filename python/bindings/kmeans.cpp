@@ -1,14 +1,17 @@
-// Binds k-means: fit, choice of k, initial centroids, prediction, transformation, projection and memory estimate.
+// Binds k-means: fit, choice of k, initial centroids, prediction, check, transformation, projection and memory
+// estimate.
 #include "gradus/kmeans.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "gradus/kmeans_check.hpp"
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_gpus.hpp"
 #include "gradus/kmeans_parts.hpp"
 #include "gradus/kmeans_projection.hpp"
+#include "gradus/kmeans_stored.hpp"
 #include "kmeans/options.hpp"
 
 #include "python/bindings/arrays.hpp"
@@ -109,9 +112,8 @@ KMeansStandardization standardization_of(const std::optional<Input>& mean, const
 
 Fields predict(const Input& centroids, const Input& points, const Output& labels, const std::optional<Input>& weights,
                const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
-               const Request& request) {
-  return with_element_of(points, [&]<class T>(T) -> Fields {
-    const auto rows = matrix_of<const T>(points, "points");
+               const std::optional<std::string>& stored, const Request& request) {
+  return with_points(points, stored, [&]<class T>(T, const auto& rows) -> Fields {
     const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
                                standardization_of(mean, scale)};
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
@@ -122,12 +124,35 @@ Fields predict(const Input& centroids, const Input& points, const Output& labels
   });
 }
 
+Fields check(const Input& centroids, const Input& points, const Input& labels, const std::optional<Input>& weights,
+             const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
+             double tolerance, std::int64_t reference_rows, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> Fields {
+    const auto rows = matrix_of<const T>(points, "points");
+    const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
+                               standardization_of(mean, scale)};
+    const auto given = vector_of<const std::int32_t>(labels, "labels");
+    const VectorView<const T> weighed = vector_of<T>(weights, "weights");
+    KMeansCheck result = Job(request).run([&](const Execution& execution) {
+      return kmeans_check(model, rows, given, {tolerance, reference_rows}, weighed, execution);
+    });
+    const KMeansLabelCheck& label = result.labels;
+    const KMeansMeanCheck& means = result.means;
+    return nb::make_tuple(
+        nb::make_tuple(label.incorrect, label.within_tolerance, label.largest_excess, label.row, label.label,
+                       label.nearest, label.distance, label.nearest_distance),
+        nb::make_tuple(means.incorrect, means.within_tolerance, means.without_mean, means.largest_deviation,
+                       means.excess_inertia, means.cluster, means.column, means.value, means.mean, means.ulps),
+        result.inertia, to_numpy(std::move(result.counts)), result.reference_rows, result.reference_differences,
+        to_python(result.report));
+  });
+}
+
 /// If `distances` is given, writes the distances to it and returns (None, report). Otherwise returns (distances, None).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
-                 const Request& request) {
-  return with_element_of(points, [&]<class T>(T) -> Fields {
-    const auto rows = matrix_of<const T>(points, "points");
+                 const std::optional<std::string>& stored, const Request& request) {
+  return with_points(points, stored, [&]<class T>(T, const auto& rows) -> Fields {
     const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
                                standardization_of(mean, scale)};
     if (!distances) {
@@ -162,13 +187,12 @@ Fields chosen(KMeansChoice<T> choice) {
 
 Fields choose(const Input& points, const Output& labels, const std::vector<std::int64_t>& clusters,
               const std::string& criterion, std::int64_t silhouette_points, const std::optional<Input>& weights,
-              const OptionValues& given, const Request& request) {
-  return with_element_of(points, [&]<class T>(T) {
+              const std::optional<std::string>& stored, const OptionValues& given, const Request& request) {
+  return with_points(points, stored, [&]<class T>(T, const auto& view) {
     const auto options = options_of<KMeansOptions>(given);
     const KMeansChoiceOptions wanted{.clusters = clusters,
                                      .criterion = choice<KMeansCriterion>("criterion", criterion),
                                      .silhouette_points = silhouette_points};
-    const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
     KMeansOptions largest = options;
@@ -217,13 +241,16 @@ void bind_kmeans(nb::module_& module) {
   module.def("kmeans_parts", &fit_parts, arg("points"), arg("labels"), arg("initial_centroids").none(),
              arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_choose", &choose, arg("points"), arg("labels"), arg("clusters"), arg("criterion"),
-             arg("silhouette_points"), arg("weights").none(), arg("options"), arg("request"));
+             arg("silhouette_points"), arg("weights").none(), arg("stored").none(), arg("options"), arg("request"));
   module.def("kmeans_initial_centroids", &first_centroids, arg("points"), arg("initial_centroids").none(),
              arg("weights").none(), arg("stored").none(), arg("options"), arg("request"));
   module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
-             arg("metric"), arg("mean").none(), arg("scale").none(), arg("request"));
+             arg("metric"), arg("mean").none(), arg("scale").none(), arg("stored").none(), arg("request"));
+  module.def("kmeans_check", &check, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
+             arg("metric"), arg("mean").none(), arg("scale").none(), arg("tolerance"), arg("reference_rows"),
+             arg("request"));
   module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances").none(), arg("metric"),
-             arg("mean").none(), arg("scale").none(), arg("request"));
+             arg("mean").none(), arg("scale").none(), arg("stored").none(), arg("request"));
   module.def("hash_of_rows", &hash_of, arg("points"));
   module.def("kmeans_projection", &project, arg("points"), arg("most_points"), arg("options"), arg("request"));
   module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),

@@ -21,6 +21,7 @@ from gradus import _core
 from gradus._errors import Error, InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._options import MemoryEstimate, RunReport
 from gradus._batches import KMeansBatches, kmeans_batches
+from gradus._check import KMeansCheck, KMeansLabelCheck, KMeansMeanCheck, check
 from gradus._kmeans import (
     KMeansCandidate,
     KMeansChoice,
@@ -63,9 +64,12 @@ __all__ = [
     "InputError",
     "KMeansBatches",
     "KMeansCandidate",
+    "KMeansCheck",
     "KMeansChoice",
     "KMeansInitialCentroids",
     "KMeansIteration",
+    "KMeansLabelCheck",
+    "KMeansMeanCheck",
     "KMeansModel",
     "KMeansProjection",
     "KMeansResult",
@@ -81,6 +85,7 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "Variant",
+    "check",
     "choose_clusters",
     "gpus",
     "info",

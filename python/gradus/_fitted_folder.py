@@ -26,7 +26,8 @@ def _refuse(folder: str, differs: str, remedy: str) -> None:
     )
 
 
-def _summary(folder: str) -> dict[str, Any]:
+def summary_of(folder: str, argument: str) -> dict[str, Any]:
+    """Returns the summary of a result. `argument` is the argument of the call that names the folder."""
     file = os.path.join(folder, "summary.json")
     try:
         with open(file, encoding="utf-8") as stream:
@@ -35,11 +36,11 @@ def _summary(folder: str) -> dict[str, Any]:
         summary = None
     if not isinstance(summary, dict) or summary.get("problem") != "kmeans":
         raise InputError.about(
-            "init", f"{folder!r} is no folder with a result of 'gradus kmeans --output' (summary.json is missing or "
+            argument, f"{folder!r} is no folder with a result of 'gradus kmeans --output' (summary.json is missing or "
             "another's); pass such a folder, or an array of centroids"
         )
     if "unfinished" in summary:
-        raise InputError.about("init", f"{file!r} says that the result is unfinished; write it again")
+        raise InputError.about(argument, f"{file!r} says that the result is unfinished; write it again")
     return summary
 
 
@@ -73,7 +74,7 @@ def centroids_of(init: Any, points: Any, clusters: int, metric: str, standardize
     is damaged or the column names differ.
     """
     folder = os.fspath(init)
-    summary = _summary(folder)
+    summary = summary_of(folder, "init")
     if ("standardize" in summary) != bool(standardize):
         if standardize:
             _refuse(folder, "is not one of standardized columns, and this one is", "leave out standardize=True")

@@ -99,6 +99,9 @@ CALLS_OF = {
     "kmeans_projection": lambda draw: (projection, (draw(arrays()),), {"most_points": draw(numbers)}),
     "kmeans_predict": lambda draw: (gradus.kmeans_predict, (draw(centroids), draw(arrays())), {
         "weights": draw(maybe(arrays(1))), "out": draw(maybe(arrays(1)))}),
+    "check": lambda draw: (gradus.check, (draw(centroids), draw(arrays()), draw(arrays(1))), {
+        "weights": draw(maybe(arrays(1))), "tolerance": draw(sizes), "reference_rows": draw(numbers),
+        "inertia": draw(maybe(sizes))}),
     "kmeans_transform": lambda draw: (gradus.kmeans_transform, (draw(centroids), draw(arrays())), {"out": draw(maybe(arrays()))}),
     "kmeans_initial_centroids": lambda draw: (gradus.kmeans_initial_centroids, (draw(arrays()), draw(numbers)), {}),
     "pair_histogram": lambda draw: (gradus.pair_histogram, (draw(arrays()),), {

@@ -60,7 +60,7 @@ class Usage(ProgramCase):
     def test_no_arguments_show_a_short_help_with_an_example(self):
         result = self.succeed()
         self.assertRegex(result.stdout, r"\n  gradus [a-z-]+ points\.npy ")
-        self.assertLess(result.stdout.count("\n"), 30)
+        self.assertLess(result.stdout.count("\n"), 32)
         self.assertEqual(result.stdout, self.succeed("--help").stdout)
         self.assertEqual(result.stdout, self.succeed("help").stdout)
         self.assertEqual(result.stderr, "")

@@ -75,10 +75,10 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
       return predict_by_model(ModelCall<T>{predict_name, model_, rows, here, ranks, rows_}, own, false, &sum);
     });
   };
-  Buffer<std::int32_t> labels = with_rows_of_table(rows_, execution, [&](const Execution& device) {
+  KMeansPrediction prediction = with_rows_of_table(rows_, execution, [&](const Execution& device) {
     inertia = {};
     const std::optional<Execution> parts = in_parts(points, memory.weights, model_.centroids.rows(), device);
-    if (!parts) return predict(points, memory, device, inertia).labels;
+    if (!parts) return predict(points, memory, device, inertia);
     std::vector<core::ExactAccumulator> sums(parts->gpus.size());
     KMeansPrediction all = GpuParts<T>(points, *parts, memory_of_model_parts(model_.centroids))
                                .run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own,
@@ -86,14 +86,16 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
                                  return predict(rows, own, here, sums[static_cast<std::size_t>(rank)]);
                                });
     for (const core::ExactAccumulator& sum : sums) inertia.merge(sum);
-    return std::move(all.labels);
+    return all;
   });
   if (!weightless) inertia_.merge(inertia);
   if (!std::isfinite(this->inertia()))
     throw InputError(about("points") +
                      "the inertia is beyond the range of double; scale the points or their weights down");
   rows_ += points.rows();
-  return labels;
+  report_ = std::move(prediction.report);
+  report_.phases.clear();
+  return std::move(prediction.labels);
 }
 
 template <class T>

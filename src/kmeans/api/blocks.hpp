@@ -32,6 +32,10 @@ class BlockPrediction {
   /// Returns the inertia of the added rows, rounded once. The result is infinite if the inertia exceeds the range of
   /// double.
   double inertia() const;
+  /// Returns the exact inertia of the added rows. For KMeansMetric::cosine, it is not halved.
+  const core::ExactAccumulator& exact_inertia() const { return inertia_; }
+  /// Returns the report of the last call of add(), without its phases.
+  const RunReport& report() const { return report_; }
 
  private:
   KMeansModel<T> model_;
@@ -39,6 +43,7 @@ class BlockPrediction {
   bool has_weight_;  ///< true if some weight is not zero
   std::int64_t rows_ = 0;
   core::ExactAccumulator inertia_;
+  RunReport report_;
 };
 
 }  // namespace gradus::kmeans_detail

@@ -1,8 +1,5 @@
 #include "kmeans/api/prepared_points.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <string>
 
 #include "core/phases.hpp"
@@ -16,23 +13,6 @@
 
 namespace gradus::kmeans_detail {
 
-namespace {
-
-/// Returns true if the row has unit length, up to the rounding of its coordinates and of the sum of their squares.
-template <class T>
-bool has_unit_length(const T* row, std::int64_t d) {
-  double squares = 0;
-  for (std::int64_t dim = 0; dim < d; ++dim) {
-    const auto value = static_cast<double>(row[dim]);
-    squares = std::fma(value, value, squares);
-  }
-  constexpr double of_coordinates = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
-  const double of_sum = static_cast<double>(d) * std::numeric_limits<double>::epsilon();
-  return std::abs(squares - 1) <= of_coordinates + of_sum;
-}
-
-}  // namespace
-
 template <class T>
 PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, const PointRows<T>& given, MatrixView<const T> centroids,
                                   KMeansMetric metric, GpuNeeds needs, std::vector<Phase>& phases)
@@ -40,7 +20,7 @@ PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, const PointRows<T>& gi
   source_ = plan.rows.ranks().agree([&] {
     const int threads = cpu::thread_count(plan.here);
     PointRows<T> points = given;
-    if (given.is_stored() && needs_widened_copy(*plan.variant)) {
+    if (given.is_stored() && widens_points(plan.variant, plan.stays_on_gpu)) {
       const core::PhaseTimer timer(phases, "widen");
       widened_ = widened(given, threads, plan.here.stop);
       points = std::as_const(widened_).view();
@@ -63,12 +43,7 @@ PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, const PointRows<T>& gi
 
 template <class T>
 void PreparedPoints<T>::scale_centroids(const JobPlan<T>& plan) {
-  unit_centroids_ = unit_rows<T>(centroids_, "initial centroids", 1, plan.here.stop);
-  // The centroids of a fit already have unit length, up to rounding. Scaling them a second time could change their last
-  // bits. Points that are equally near to two centroids could then get other labels.
-  for (std::int64_t cluster = 0; cluster < centroids_.rows(); ++cluster)
-    if (has_unit_length(centroids_.row(cluster), centroids_.columns()))
-      std::copy_n(centroids_.row(cluster), centroids_.columns(), unit_centroids_.row(cluster));
+  unit_centroids_ = unit_centroids(centroids_, "initial centroids", plan.here.stop);
   centroids_ = std::as_const(unit_centroids_).view();
 }
 

@@ -18,9 +18,11 @@
 // 1e-290.
 #include "kmeans/assign/cell_table.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -32,22 +34,38 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::size_t most_tiles = 64;
-// Each tile has memory for this number of list elements per cell, on average. When the memory is used up, a box uses
-// the list of a larger box.
-constexpr std::int64_t listed_per_cell = 4;
-constexpr std::int64_t work_per_cell = 48;  // maximum work per occupied cell of a tile
+// The most work for a tile, in comparisons of a centroid with a box.
+constexpr std::int64_t work_per_cell = 48;
+constexpr std::int64_t work_per_candidate = 256;
+constexpr std::int64_t few_clusters = 65536;
+
+/// Returns for how many list elements per cell there is memory, in addition to candidates_of_tiles(). When a tile has
+/// used up its share, a box uses the list of a larger box.
+std::int64_t listed_per_cell(std::int64_t clusters, std::size_t dimensions) {
+  return clusters <= few_clusters ? 4 : std::int64_t{1} << (2 * dimensions);
+}
+
+/// Returns the greatest total length of the lists of all tiles. Up to `few_clusters` clusters, every tile may list all
+/// of them.
+std::int64_t candidates_of_tiles(std::int64_t clusters) {
+  constexpr auto tiles = static_cast<std::int64_t>(most_tiles);
+  return std::min(tiles * (clusters + 1), std::max(tiles * (few_clusters + 1), 16 * clusters));
+}
+
+/// Returns the length of a thread's stack of candidates. Up to `few_clusters` clusters, all boxes from a tile to a cell
+/// may list all of them.
+std::int64_t stack_length(std::int64_t clusters) {
+  constexpr std::int64_t levels = 24;
+  return std::min(levels * clusters, std::max(levels * few_clusters, 4 * clusters));
+}
 
 }  // namespace
 
 CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::span<const std::uint8_t> occupied)
     : axes_(std::move(axes)), clusters_(clusters) {
-  Node all{};
   std::int64_t cells = 1;
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    all.size[axis] = axes_[axis].bits;
-    cells <<= axes_[axis].bits;
-  }
-  tiles_ = {all};
+  for (const CellAxis& axis : axes_) cells <<= axis.bits;
+  tiles_ = {whole()};
   while (2 * tiles_.size() <= most_tiles) {
     std::vector<Node> halves;
     for (const Node& tile : tiles_) {
@@ -60,11 +78,9 @@ CellTable::CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::spa
     if (halves.size() < 2 * tiles_.size()) break;
     tiles_ = std::move(halves);
   }
-  const auto tiles = static_cast<std::int64_t>(tiles_.size());
-  tile_capacity_ = cells / tiles * listed_per_cell + clusters + 1;
   entries_ = Buffer<std::int32_t>(cells);
-  lists_ = Buffer<std::int32_t>(tiles * tile_capacity_);
-  tile_cells_.assign(tiles_.size(), cells / tiles);
+  lists_ = Buffer<std::int32_t>(cells * listed_per_cell(clusters, axes_.size()) + candidates_of_tiles(clusters));
+  tile_cells_.assign(tiles_.size(), cells / static_cast<std::int64_t>(tiles_.size()));
   if (!occupied.empty()) plant_tree(occupied);
 }
 
@@ -73,11 +89,8 @@ void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
   // contributes a part to its position in the last level. The code below computes these parts for each axis.
   const auto cells = static_cast<std::int64_t>(occupied.size());
   std::vector<std::vector<std::int64_t>> place_of(axes_.size());
-  Node box{};
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    box.size[axis] = axes_[axis].bits;
-    place_of[axis].resize(std::size_t{1} << axes_[axis].bits);
-  }
+  Node box = whole();
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) place_of[axis].resize(std::size_t{1} << axes_[axis].bits);
   std::int64_t bit = cells;
   Node lower;
   Node upper;
@@ -110,10 +123,18 @@ void CellTable::plant_tree(std::span<const std::uint8_t> occupied) {
   }
 }
 
-std::uint64_t CellTable::bytes(std::int64_t cells, std::int64_t clusters, int threads) {
-  const auto k = static_cast<std::uint64_t>(clusters);
-  return 4 * (static_cast<std::uint64_t>(cells) * (1 + listed_per_cell) + most_tiles * (k + 1)) +
-         3 * static_cast<std::uint64_t>(cells) + static_cast<std::uint64_t>(threads) * (24 * 4 + 8) * k;
+std::uint64_t CellTable::bytes(std::int64_t cells, std::int64_t clusters, std::int64_t dimensions, int threads) {
+  const std::int64_t listed = listed_per_cell(clusters, static_cast<std::size_t>(dimensions));
+  const std::int64_t of_a_thread = 4 * stack_length(clusters) + 8 * clusters;
+  // The candidates of the tiles exist twice: in their own lists, and in lists_.
+  return static_cast<std::uint64_t>(4 * (cells * (1 + listed) + 2 * candidates_of_tiles(clusters)) + 3 * cells +
+                                    threads * of_a_thread);
+}
+
+CellTable::Node CellTable::whole() const {
+  Node node{};
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) node.size[axis] = axes_[axis].bits;
+  return node;
 }
 
 // Halves a box along its longest edge. Returns false for a single cell.
@@ -141,22 +162,23 @@ template <int D>
 class CellTable::TileBuilder {
  public:
   TileBuilder(CellTable& table, const double* centroids)
-      : table_(table), centroids_(centroids), distances_(static_cast<std::size_t>(table.clusters_)) {
-    std::size_t levels = 1;
-    for (const CellAxis& axis : table.axes_) levels += static_cast<std::size_t>(axis.bits);
-    stack_.resize((levels + 1) * static_cast<std::size_t>(table.clusters_));
-    for (std::int64_t cluster = 0; cluster < table.clusters_; ++cluster)
-      stack_[static_cast<std::size_t>(cluster)] = static_cast<std::int32_t>(cluster);
+      : table_(table), centroids_(centroids), distances_(table.clusters_), stack_(stack_length(table.clusters_)) {}
+
+  /// Returns those of the `known` clusters that may be nearest to some point in the box.
+  std::vector<std::int32_t> candidates_in(const Node& node, std::span<const std::int32_t> known) {
+    const std::int64_t count = keep(node, known, stack_.data());
+    return {stack_.data(), stack_.data() + count};
   }
 
-  void fill_tile(std::size_t tile) {
-    const Node& node = table_.tiles_[tile];
-    begin_ = static_cast<std::int64_t>(tile) * table_.tile_capacity_;
-    next_ = begin_;
-    work_left_ = table_.tile_cells_[tile] * work_per_cell + 4 * table_.clusters_;
+  /// Fills a tile. Its lists take the elements of lists_ from `begin` to before `end`.
+  void fill_tile(std::size_t tile, std::span<const std::int32_t> candidates, std::int64_t begin, std::int64_t end) {
+    next_ = begin;
+    end_ = end;
+    work_left_ = table_.tile_cells_[tile] * work_per_cell + work_per_candidate * std::ssize(candidates);
     std::fill(std::begin(recent_), std::end(recent_), -1);
-    List all{{stack_.data(), static_cast<std::size_t>(table_.clusters_)}, nullptr, -1};
-    visit(node, static_cast<std::int64_t>(table_.tiles_.size() + tile), all, stack_.data() + table_.clusters_);
+    List all{candidates, nullptr, -1};
+    reserved_ = std::ssize(candidates) + 1;
+    visit(table_.tiles_[tile], static_cast<std::int64_t>(table_.tiles_.size() + tile), all, stack_.data());
   }
 
  private:
@@ -170,6 +192,7 @@ class CellTable::TileBuilder {
   // Settles a box or halves it. `box` is the node's number in the tree; `free` is the end of the stack of candidates.
   void visit(const Node& node, std::int64_t box, List& known, std::int32_t* free) {
     if (!table_.is_occupied(box)) return;
+    if (std::ssize(known.clusters) > stack_.end() - free) return fill(node, entry_of(known));
     const std::int64_t count = keep(node, known.clusters, free);
     if (count == 1) return fill(node, *free);
     if (count == static_cast<std::int64_t>(known.clusters.size())) return descend(node, box, known, free);
@@ -201,7 +224,7 @@ class CellTable::TileBuilder {
       const double* centroid = centroids_ + std::int64_t{known[index]} * D;
       double sum = 0;
       for (int axis = 0; axis < D; ++axis) sum += (middle[axis] - centroid[axis]) * (middle[axis] - centroid[axis]);
-      distances_[index] = sum;
+      distances_[static_cast<std::int64_t>(index)] = sum;
       nearest = sum < least ? centroid : nearest;
       least = sum < least ? sum : least;
     }
@@ -210,9 +233,10 @@ class CellTable::TileBuilder {
       const double* centroid = centroids_ + std::int64_t{known[index]} * D;
       double gain = 0;
       for (int axis = 0; axis < D; ++axis) gain += half[axis] * std::abs(centroid[axis] - nearest[axis]);
-      const double margin = 0x1p-46 * (distances_[index] + least + extent) + 1e-290;
+      const double distance = distances_[static_cast<std::int64_t>(index)];
+      const double margin = 0x1p-46 * (distance + least + extent) + 1e-290;
       kept[count] = known[index];
-      count += !(distances_[index] - least > 2 * gain + margin);
+      count += !(distance - least > 2 * gain + margin);
     }
     work_left_ -= static_cast<std::int64_t>(known.size());
     return count;
@@ -259,9 +283,8 @@ class CellTable::TileBuilder {
     const bool known =
         recent >= 0 && lists[recent] == count && std::equal(clusters.begin(), clusters.end(), lists + recent + 1);
     if (!known) {
-      // Space for one list of all clusters always stays reserved, so that the largest box can store its list.
-      const std::int64_t end = next_ + count + 1 + table_.clusters_ + 1;
-      if (list.wider != nullptr && end > begin_ + table_.tile_capacity_) return list.entry = entry_of(*list.wider);
+      // Space for the list of the tile always stays reserved, so that the largest box can store its list.
+      if (list.wider != nullptr && next_ + count + 1 + reserved_ > end_) return list.entry = entry_of(*list.wider);
       lists[next_] = static_cast<std::int32_t>(count);
       std::copy(clusters.begin(), clusters.end(), lists + next_ + 1);
       recent = next_;
@@ -272,36 +295,78 @@ class CellTable::TileBuilder {
 
   CellTable& table_;
   const double* centroids_;
-  std::vector<double> distances_;
-  std::vector<std::int32_t> stack_;
+  Buffer<double> distances_;
+  Buffer<std::int32_t> stack_;
   std::int64_t recent_[256] = {};
-  std::int64_t begin_ = 0;  ///< start of the tile's part of the lists
-  std::int64_t next_ = 0;
+  std::int64_t next_ = 0;      ///< place of the tile's next list
+  std::int64_t end_ = 0;       ///< end of the places for the tile's lists
+  std::int64_t reserved_ = 0;  ///< places for the longest list of the tile
   std::int64_t work_left_ = 0;
 };
 
 template <int D>
-void CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t worth_threads = 4096;  // with fewer cells, a single thread is faster
+bool CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
+  constexpr std::int64_t worth_threads = 4096;  // with fewer cells and clusters, a single thread is faster
+  if (std::max(entries_.size(), clusters_) < worth_threads) threads = 1;
+  std::vector<std::optional<TileBuilder<D>>> builders(static_cast<std::size_t>(threads));
   core::FirstFailure failure;
-#pragma omp parallel num_threads(threads) if (entries_.size() >= worth_threads)
-  {
-    std::optional<TileBuilder<D>> builder;
-    failure.run([&] { builder.emplace(*this, centroids.data()); });
-#pragma omp for schedule(dynamic, 1)
-    for (std::size_t tile = 0; tile < tiles_.size(); ++tile)
-      if (!stop.stop_requested() && !failure.happened()) failure.run([&] { builder->fill_tile(tile); });
+  const auto share = [&](std::size_t count, const auto& work) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (std::size_t index = 0; index < count; ++index)
+      if (!stop.stop_requested() && !failure.happened())
+        failure.run([&] {
+          std::optional<TileBuilder<D>>& own = builders[static_cast<std::size_t>(omp_get_thread_num())];
+          if (!own) own.emplace(*this, centroids.data());
+          work(*own, index);
+        });
+    failure.rethrow();
+    core::honour_stop(stop, "stopped while laying a grid");
+  };
+
+  // Halves the space down to the tiles, and shares the clusters among the halves.
+  constexpr std::int64_t worth_sharing = 1024;  // with fewer clusters, each tile begins with all
+  std::vector<std::vector<std::int32_t>> candidates(1, std::vector<std::int32_t>(static_cast<std::size_t>(clusters_)));
+  std::iota(candidates.front().begin(), candidates.front().end(), 0);
+  std::vector<Node> nodes{whole()};
+  while (clusters_ > worth_sharing && nodes.size() < tiles_.size()) {
+    std::vector<Node> halves(2 * nodes.size());
+    std::vector<std::vector<std::int32_t>> of_halves(halves.size());
+    for (std::size_t node = 0; node < nodes.size(); ++node) split(nodes[node], halves[2 * node], halves[2 * node + 1]);
+    share(halves.size(), [&](TileBuilder<D>& builder, std::size_t half) {
+      of_halves[half] = builder.candidates_in(halves[half], candidates[half / 2]);
+    });
+    nodes = std::move(halves);
+    candidates = std::move(of_halves);
+    std::int64_t listed = 0;
+    for (const std::vector<std::int32_t>& list : candidates) listed += std::ssize(list) + 1;
+    if (listed > candidates_of_tiles(clusters_)) return false;
   }
-  failure.rethrow();
+
+  // Shares the memory for lists. A tile with more candidates gets more of it.
+  std::vector<std::span<const std::int32_t>> of_tile;
+  std::int64_t listed = 0;
+  for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
+    of_tile.emplace_back(candidates[candidates.size() == 1 ? 0 : tile]);
+    listed += std::ssize(of_tile[tile]) + 1;
+  }
+  const double for_candidates = static_cast<double>(candidates_of_tiles(clusters_)) / static_cast<double>(listed);
+  const std::int64_t for_cells = (lists_.size() - candidates_of_tiles(clusters_)) / std::ssize(tiles_);
+  std::vector<std::int64_t> begins{0};
+  for (const std::span<const std::int32_t> some : of_tile)
+    begins.push_back(begins.back() + for_cells +
+                     static_cast<std::int64_t>(for_candidates * static_cast<double>(std::ssize(some) + 1)));
+  share(tiles_.size(), [&](TileBuilder<D>& builder, std::size_t tile) {
+    builder.fill_tile(tile, of_tile[tile], begins[tile], begins[tile + 1]);
+  });
+  return true;
 }
 
-void CellTable::build(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
+bool CellTable::build(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
   switch (axes_.size()) {
-    case 1: build_tiles<1>(centroids, threads, stop); break;
-    case 2: build_tiles<2>(centroids, threads, stop); break;
-    default: build_tiles<3>(centroids, threads, stop); break;
+    case 1: return build_tiles<1>(centroids, threads, stop);
+    case 2: return build_tiles<2>(centroids, threads, stop);
+    default: return build_tiles<3>(centroids, threads, stop);
   }
-  core::honour_stop(stop, "stopped while laying a grid");
 }
 
 }  // namespace gradus::kmeans_detail

@@ -13,7 +13,7 @@
 namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t grid_dim_limit = 3;
-inline constexpr std::int64_t grid_cluster_limit = 65536;
+inline constexpr std::int64_t grid_cluster_limit = 1 << 24;
 
 /// One axis of the grid. Cell i contains the coordinates x with |(x - origin) / step - i| <= 1/2 + slack. The first and
 /// the last cell extend to `lowest` and `highest`.
@@ -41,9 +41,10 @@ class CellTable {
   CellTable(std::vector<CellAxis> axes, std::int64_t clusters, std::span<const std::uint8_t> occupied);
 
   /// Fills the table for `centroids` (row-major). The table consists of at most 64 tiles. The work for a tile is
-  /// O(cells of the tile + clusters). Because of this bound, the table may keep long lists if many centroids share a
-  /// cell. Throws InterruptedError after a stop request.
-  void build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
+  /// O(cells of the tile + candidates of the tile). Because of this bound, the table may keep long lists if many
+  /// centroids share a cell. Returns false if so many centroids share a tile that there is no memory for the lists of
+  /// the tiles; the table then has no meaning. Throws InterruptedError after a stop request.
+  bool build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   /// Returns one entry per cell; the index along the first axis varies fastest. If only one cluster can be nearest, the
   /// entry is the label of all points in the cell. Otherwise the entry is the position of a list in lists(), combined
@@ -52,7 +53,7 @@ class CellTable {
   /// Returns the lists. The first element of a list is its number of clusters. The clusters follow in ascending order.
   const std::int32_t* lists() const { return lists_.data(); }
 
-  static std::uint64_t bytes(std::int64_t cells, std::int64_t clusters, int threads);
+  static std::uint64_t bytes(std::int64_t cells, std::int64_t clusters, std::int64_t dimensions, int threads);
 
  private:
   template <int D>
@@ -64,15 +65,15 @@ class CellTable {
     int size[grid_dim_limit];
   };
 
+  Node whole() const;
   bool split(const Node& node, Node& lower, Node& upper) const;
   void plant_tree(std::span<const std::uint8_t> occupied);
   bool is_occupied(std::int64_t box) const { return tree_.empty() || tree_[static_cast<std::size_t>(box)] != 0; }
   template <int D>
-  void build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
+  bool build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   std::vector<CellAxis> axes_;
   std::int64_t clusters_ = 0;
-  std::int64_t tile_capacity_ = 0;  ///< length of the part of lists_ that belongs to one tile
   std::vector<Node> tiles_;
   std::vector<std::int64_t> tile_cells_;  ///< number of occupied cells in each tile
   /// One flag per box. A flag is nonzero if the box contains an occupied cell. The boxes form a binary heap: box 1 is

@@ -5,18 +5,21 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
+#include <type_traits>
 
+#include "core/exact_total.hpp"
+#include "core/stop.hpp"
 #include "gradus/error.hpp"
+#include "kmeans/assign/simd_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
 namespace {
 
 constexpr std::int64_t most_additions = std::int64_t{1} << 30;  // additions to a word before its carries are propagated
-constexpr std::int64_t rows_at_once = std::int64_t{1} << 28;    // each row makes at most two additions to a word
+constexpr std::int64_t rows_at_once = std::int64_t{1} << 26;    // each row makes at most eight additions to a word
 constexpr std::int64_t rows_of_a_task = 2048;
 
 /// Returns the value as mantissa * 2^exponent. The resulting exponent depends only on the exponent field of the value.
@@ -35,34 +38,76 @@ struct Exponents {
   bool empty() const { return low > high; }
 };
 
+/// The smallest and the largest exponent field of nonzero values.
+struct Fields {
+  int low = 1 << 12;
+  int high = -1;
+};
+
+/// Finds the exponent fields. The loop has no branches, so that compilers turn it into vector instructions.
+template <class T>
+Fields fields_of(const T* values, std::int64_t count) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr Fields none;
+  int low = none.low;
+  int high = none.high;
+  for (std::int64_t index = 0; index < count; ++index) {
+    const Bits magnitude = std::bit_cast<Bits>(values[index]) << 1;
+    const int field = static_cast<int>(magnitude >> std::numeric_limits<T>::digits);
+    const int least = magnitude == 0 ? none.low : field;
+    const int greatest = magnitude == 0 ? none.high : field;
+    low = least < low ? least : low;
+    high = greatest > high ? greatest : high;
+  }
+  return {low, high};
+}
+
 template <class T>
 Exponents exponents_of(MatrixView<const T> values, int threads) {
   int low = std::numeric_limits<int>::max();
-  int high = std::numeric_limits<int>::min();
+  int high = -1;
+  const std::int64_t rows_together =
+      values.contiguous() ? core::chunk_length(values.rows(), values.columns(), threads) : 1;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(min : low) reduction(max : high)
-  for (std::int64_t row = 0; row < values.rows(); ++row)
-    for (std::int64_t column = 0; column < values.columns(); ++column) {
-      const core::Scaled value = scaled(values(row, column));
-      if (value.mantissa == 0) continue;
-      low = std::min(low, value.exponent);
-      high = std::max(high, value.exponent + std::numeric_limits<T>::digits);
-    }
-  return {low, high};
+  for (std::int64_t row = 0; row < values.rows(); row += rows_together) {
+    const Fields fields = fields_of(values.row(row), std::min(rows_together, values.rows() - row) * values.columns());
+    low = std::min(low, fields.low);
+    high = std::max(high, fields.high);
+  }
+  if (high < 0) return {};
+  constexpr int least_exponent = std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits;
+  const auto exponent = [](int field) { return std::max(field, 1) - 1 + least_exponent; };
+  return {exponent(low), exponent(high) + std::numeric_limits<T>::digits};
+}
+
+/// Returns the exponents of the products of points and weights.
+template <class T>
+Exponents exponents_of_terms(MatrixView<const T> points, VectorView<const T> weights, int threads) {
+  Exponents exponents = exponents_of(points, threads);
+  if (exponents.empty() || weights.empty()) return exponents;
+  const Exponents of_weights = exponents_of(MatrixView<const T>(weights.data(), weights.size(), 1), threads);
+  if (of_weights.empty()) return {};
+  return {exponents.low + of_weights.low, exponents.high + of_weights.high};
 }
 
 int word_of(int exponent) { return (exponent - core::accumulator_least_exponent) / 32; }
 
-/// Adds `value` to a sum or, if `weight` is not null, adds the product of `value` and the weight. `first` is the number
-/// of the sum's first word.
-void add_to(std::int64_t* words, int first, core::Scaled value, const core::Scaled* weight) {
-  const auto put = [&](int word, std::int64_t addend) { words[word - first] += addend; };
-  if (weight == nullptr) return core::for_each_limb(value, put);
-  const core::UInt128 product = static_cast<core::UInt128>(value.mantissa) * weight->mantissa;
-  const int exponent = value.exponent + weight->exponent;
-  const bool negative = value.negative != weight->negative;
+WordRange words_of(Exponents exponents) {
+  if (exponents.empty()) return {};
+  // One additional word receives the carries of up to 2^62 additions.
+  const int first = word_of(exponents.low);
+  return {first, word_of(exponents.high) + 2 - first};
+}
+
+/// Calls put(part) for the two parts of the product of two values.
+template <class Put>
+void put_product(core::Scaled value, core::Scaled weight, const Put& put) {
+  const core::UInt128 product = static_cast<core::UInt128>(value.mantissa) * weight.mantissa;
+  const int exponent = value.exponent + weight.exponent;
+  const bool negative = value.negative != weight.negative;
   constexpr std::uint64_t half = (std::uint64_t{1} << 53) - 1;
-  core::for_each_limb({static_cast<std::uint64_t>(product) & half, exponent, negative}, put);
-  core::for_each_limb({static_cast<std::uint64_t>(product >> 53), exponent + 53, negative}, put);
+  put(core::Scaled{static_cast<std::uint64_t>(product) & half, exponent, negative});
+  put(core::Scaled{static_cast<std::uint64_t>(product >> 53), exponent + 53, negative});
 }
 
 /// Propagates carries. Afterwards, all words but the last are between -2^31 and 2^31.
@@ -114,15 +159,28 @@ struct Piece {
   std::span<const std::int64_t> rows;
 };
 
+/// The rows of each cluster, in ascending order.
 class RowsByLabel {
  public:
-  RowsByLabel(const std::int32_t* labels, std::int64_t rows, std::int64_t clusters)
+  RowsByLabel(const std::int32_t* labels, std::int64_t rows, std::int64_t clusters, int threads)
       : starts_(static_cast<std::size_t>(clusters) + 1), rows_(static_cast<std::size_t>(rows)) {
-    for (std::int64_t row = 0; row < rows; ++row) ++starts_[static_cast<std::size_t>(labels[row]) + 1];
-    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
-    std::vector<std::int64_t> next(starts_.begin(), starts_.end() - 1);
-    for (std::int64_t row = 0; row < rows; ++row)
-      rows_[static_cast<std::size_t>(next[static_cast<std::size_t>(labels[row])]++)] = row;
+    // Each part is a range of rows with its counts of labels. With many clusters, one part needs the least time.
+    const std::int64_t parts = std::clamp<std::int64_t>(rows / (4 * clusters), 1, threads);
+    std::vector<std::int64_t> next(static_cast<std::size_t>(parts * clusters));
+    const auto for_parts = [&](const auto& visit) {
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static)
+      for (std::int64_t part = 0; part < parts; ++part)
+        for (std::int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row)
+          visit(row, next[static_cast<std::size_t>(part * clusters + labels[row])]);
+    };
+    for_parts([](std::int64_t, std::int64_t& count) { ++count; });
+    std::int64_t start = 0;
+    for (std::int64_t cluster = 0; cluster < clusters; ++cluster) {
+      for (std::int64_t part = 0; part < parts; ++part)
+        start += std::exchange(next[static_cast<std::size_t>(part * clusters + cluster)], start);
+      starts_[static_cast<std::size_t>(cluster) + 1] = start;
+    }
+    for_parts([this](std::int64_t row, std::int64_t& place) { rows_[static_cast<std::size_t>(place++)] = row; });
   }
 
   std::span<const std::int64_t> rows_of(std::int64_t cluster) const {
@@ -147,6 +205,73 @@ class RowsByLabel {
   std::vector<std::int64_t> rows_;
 };
 
+/// Sums the rows of a piece, column by column: most values in three limbs (core::TotalGrid) with vector instructions,
+/// values that are too small for the limbs one by one.
+template <class Value>
+class PieceSums {
+ public:
+  PieceSums(std::int64_t columns, const core::TotalGrid& grid)
+      : columns_(columns), together_(std::max<std::int64_t>(1, few_columns / columns)), grid_(grid),
+        to_high_(size(lanes()), grid.grid.to_high), exact_from_(size(lanes()), grid.exact_from),
+        limbs_(size(3 * lanes())),
+        rows_(std::clamp<std::int64_t>(values_at_once / columns, 1, rows_of_a_task), columns) {}
+
+  /// Calls write(index, row) to get each of the `count` rows, and put(column, number) for each number that is to be
+  /// added to a sum. Throws no exceptions.
+  template <class Write, class Put>
+  void sum(std::int64_t count, const Write& write, const Put& put) {
+    std::ranges::fill(limbs_, 0);
+    std::uint64_t longer_rows = 0;
+    std::uint64_t single_rows = 0;
+    for (std::int64_t first = 0; first < count; first += rows_.rows()) {
+      const std::int64_t some = std::min(rows_.rows(), count - first);
+      for (std::int64_t index = 0; index < some; ++index) write(first + index, rows_.row(index));
+      const std::int64_t longer = some / together_;
+      add(rows_.row(0), longer, lanes(), put);
+      add(rows_.row(longer * together_), some % together_, columns_, put);
+      longer_rows += static_cast<std::uint64_t>(longer);
+      single_rows += static_cast<std::uint64_t>(some % together_);
+    }
+    const std::uint64_t times = longer_rows * static_cast<std::uint64_t>(together_) + single_rows;
+    for (std::int64_t column = 0; column < columns_; ++column)
+      for (int limb = 0; limb < 3; ++limb) {
+        std::uint64_t bits = 0 - times * static_cast<std::uint64_t>(core::integer_magic_bits);
+        for (std::int64_t lane = column; lane < lanes(); lane += columns_) bits += limbs_[size(limb * lanes() + lane)];
+        const auto sum = static_cast<std::int64_t>(bits);
+        const std::uint64_t magnitude = sum < 0 ? 0 - bits : bits;
+        const int exponent = grid_.least_exponent() + (2 - limb) * grid_.grid.bits;
+        put(column, core::Scaled{magnitude & 0xffffffff, exponent, sum < 0});
+        put(column, core::Scaled{magnitude >> 32, exponent + 32, sum < 0});
+      }
+  }
+
+ private:
+  static constexpr std::int64_t few_columns = 32;  // shorter rows are combined, so that they fill vectors
+  static constexpr std::int64_t values_at_once = std::int64_t{1} << 14;
+
+  static std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
+  std::int64_t lanes() const { return together_ * columns_; }
+
+  /// Adds `count` rows with `columns` values each. A row may consist of several rows of the piece.
+  template <class Put>
+  void add(const Value* rows, std::int64_t count, std::int64_t columns, const Put& put) {
+    const ColumnLimbs limbs{columns, to_high_.data(), grid_.grid.to_low, exact_from_.data(), lanes(), limbs_.data()};
+    for (std::int64_t row = 0; row < count;) {
+      const AddedRows added = add_to_columns(rows + row * columns, columns, count - row, limbs);
+      row += added.count;
+      for (std::int64_t index = (row - added.doubtful) * columns; index < row * columns; ++index)
+        if (!grid_.holds(static_cast<double>(rows[index]))) put(index % columns_, scaled(rows[index]));
+    }
+  }
+
+  std::int64_t columns_;
+  std::int64_t together_;
+  core::TotalGrid grid_;
+  std::vector<double> to_high_, exact_from_;  ///< one number per lane
+  std::vector<std::uint64_t> limbs_;          ///< raw limbs: high, then middle, then low
+  Matrix<Value> rows_;
+};
+
 }  // namespace
 
 template <class T>
@@ -155,17 +280,7 @@ BatchSums<T>::BatchSums(std::int64_t clusters, std::int64_t columns)
 
 template <class T>
 WordRange BatchSums<T>::words_of(MatrixView<const T> points, VectorView<const T> weights, int threads) {
-  Exponents exponents = exponents_of(points, threads);
-  if (exponents.empty()) return {};
-  if (!weights.empty()) {
-    const Exponents of_weights = exponents_of(MatrixView<const T>(weights.data(), weights.size(), 1), threads);
-    if (of_weights.empty()) return {};
-    exponents.low += of_weights.low;
-    exponents.high += of_weights.high;
-  }
-  // One additional word receives the carries of up to 2^62 additions.
-  const int first = word_of(exponents.low);
-  return {first, word_of(exponents.high) + 2 - first};
+  return kmeans_detail::words_of(exponents_of_terms(points, weights, threads));
 }
 
 template <class T>
@@ -230,42 +345,61 @@ void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, 
     weights = some(weights, rows_at_once, points.rows() - rows_at_once);
     labels += rows_at_once;
   }
-  const RowsByLabel by_label(labels, points.rows(), clusters_);
+  // The product of two floats is exact in double. Products of doubles are added word by word.
+  using Product = std::conditional_t<sizeof(T) == 4, double, T>;
+  const Exponents exponents = exponents_of_terms(points, weights, threads);
+  const RowsByLabel by_label(labels, points.rows(), clusters_, threads);
   const std::vector<Piece> pieces = by_label.pieces();
-  cover(words_of(points, weights, threads));
-  const std::int64_t row_words = columns_ * range_.count;
-  std::vector<std::int64_t> all_partial(static_cast<std::size_t>(threads * row_words));
+  cover(kmeans_detail::words_of(exponents));
   if (!weights.empty()) make_weights();
-  expect(2 * points.rows());
+  const core::TotalGrid grid(exponents.empty() ? 0 : exponents.high, rows_of_a_task);
+  std::vector<PieceSums<T>> plain;
+  std::vector<PieceSums<Product>> weighted;
+  for (int part = 0; part < threads; ++part)
+    if (weights.empty()) plain.emplace_back(columns_, grid);
+    else weighted.emplace_back(columns_, grid);
+  expect(8 * points.rows());
   // The statements below throw no exceptions.
+  const auto sum_piece = [&](const Piece& piece, std::size_t part) {
+    std::int64_t* const sums = words(piece.cluster);
+    const auto put = [&](std::int64_t column, core::Scaled value) {
+      core::for_each_limb(value, [&](int word, std::int64_t addend) {
+#pragma omp atomic
+        sums[column * range_.count + word - range_.first] += addend;
+      });
+    };
+    // Returns the number of a row. The rows of a piece are far apart, so the row after the next few is fetched early.
+    const auto row_of = [&](std::int64_t index) {
+      constexpr std::int64_t ahead = 8;
+      __builtin_prefetch(
+          points.row(piece.rows[static_cast<std::size_t>(std::min(index + ahead, std::ssize(piece.rows) - 1))]));
+      return piece.rows[static_cast<std::size_t>(index)];
+    };
+    if (weights.empty())
+      return plain[part].sum(
+          std::ssize(piece.rows),
+          [&](std::int64_t index, T* row) { std::copy_n(points.row(row_of(index)), columns_, row); }, put);
+    if constexpr (sizeof(T) == 4)
+      return weighted[part].sum(
+          std::ssize(piece.rows),
+          [&](std::int64_t index, Product* row) {
+            const auto weight = static_cast<Product>(weights[row_of(index)]);
+            const T* const coordinates = points.row(row_of(index));
+            for (std::int64_t column = 0; column < columns_; ++column) row[column] = weight * coordinates[column];
+          },
+          put);
+    for (const std::int64_t row : piece.rows)
+      for (std::int64_t column = 0; column < columns_; ++column)
+        put_product(scaled(points(row, column)), scaled(weights[row]),
+                    [&](core::Scaled part_of_product) { put(column, part_of_product); });
+  };
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static)
-    for (int part = 0; part < threads; ++part) {
-      // Thread `part` sums the pieces part, part + threads, … Each piece is first summed in words that no other thread
-      // uses.
-      std::int64_t* const partial = all_partial.data() + part * row_words;
-      for (std::size_t index = static_cast<std::size_t>(part); index < pieces.size();
-           index += static_cast<std::size_t>(threads)) {
-        const Piece& piece = pieces[index];
-        std::fill_n(partial, row_words, std::int64_t{0});
-        for (const std::int64_t row : piece.rows) {
-          core::Scaled weight;
-          if (!weights.empty()) weight = scaled(weights[row]);
-          if (!weights.empty() && weight.mantissa == 0) continue;
-          const T* const coordinates = points.row(row);
-          for (std::int64_t column = 0; column < columns_; ++column)
-            if (const core::Scaled value = scaled(coordinates[column]); value.mantissa != 0)
-              add_to(partial + column * range_.count, range_.first, value, weights.empty() ? nullptr : &weight);
-        }
-        std::int64_t* const sum = words(piece.cluster);
-        for (std::int64_t word = 0; word < row_words; ++word)
-          if (partial[word] != 0) {
-#pragma omp atomic
-            sum[word] += partial[word];
-          }
-      }
-    }
+    for (int part = 0; part < threads; ++part)
+      for (auto index = static_cast<std::size_t>(part); index < pieces.size();
+           index += static_cast<std::size_t>(threads))
+        if (!exponents.empty()) sum_piece(pieces[index], static_cast<std::size_t>(part));
 #pragma omp for schedule(dynamic, 64)
     for (std::int64_t cluster = 0; cluster < clusters_; ++cluster) {
       const std::span<const std::int64_t> rows = by_label.rows_of(cluster);
@@ -295,6 +429,31 @@ void BatchSums<T>::merge(const BatchSums& other) {
     if (!weights_.empty()) weights_[index].merge(other.weight_sum(cluster));
     counts_[index] += other.counts_[index];
   }
+}
+
+template <class T>
+void BatchSums<T>::add_up(core::Ranks& ranks) {
+  const std::vector<double> ends = ranks.greatest(3, [&](std::span<double> numbers) {
+    numbers[0] = range_.count > 0 ? core::accumulator_limbs - range_.first : 0;
+    numbers[1] = range_.count > 0 ? range_.end() : 0;
+    numbers[2] = weights_.empty() ? 0 : 1;
+  });
+  const int first = core::accumulator_limbs - static_cast<int>(ends[0]);
+  if (ends[1] > 0) cover({first, static_cast<int>(ends[1]) - first});
+  if (ends[2] > 0) make_weights();
+  settle();
+  const auto replace = [&](std::vector<std::int64_t>& own) {
+    const std::vector<std::uint64_t> sums =
+        ranks.sum(own.size(), [&](std::span<std::uint64_t> words) { std::ranges::copy(own, words.begin()); });
+    std::ranges::copy(sums, own.begin());
+  };
+  replace(words_);
+  replace(counts_);
+  ranks.add_up(
+      weights_.size() * core::accumulator_limbs, [] {},
+      [&](std::span<std::uint64_t> words) { core::Ranks::put(weights_, words); },
+      [&](std::span<const std::uint64_t> words) { core::Ranks::take(words, weights_); });
+  additions_ = ranks.size();
 }
 
 template <class T>

@@ -15,6 +15,7 @@
 #include "core/exact_sum.hpp"
 #include "core/npz.hpp"
 #include "gradus/array.hpp"
+#include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -37,6 +38,8 @@ class BatchSums {
   /// row is multiplied by its weight. If the function throws std::bad_alloc, the sums are unchanged.
   void add(MatrixView<const T> points, VectorView<const T> weights, const std::int32_t* labels, int threads);
   void merge(const BatchSums& other);
+  /// Adds the sums of all other ranks. Collective.
+  void add_up(core::Ranks& ranks);
   void clear();
   void clear(std::int64_t cluster);
 

@@ -48,26 +48,12 @@ void require_coordinates(MatrixView<const T> rows, const char* what, std::int64_
     }
 }
 
-/// Returns true if a fit with the cosine metric would not change the centroid (api/prepared_points.cpp).
-template <class T>
-bool has_unit_length(const T* centroid, std::int64_t columns) {
-  double squares = 0;
-  for (std::int64_t column = 0; column < columns; ++column)
-    squares = std::fma(static_cast<double>(centroid[column]), static_cast<double>(centroid[column]), squares);
-  return std::abs(squares - 1) <= 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) +
-                                      static_cast<double>(columns) * std::numeric_limits<double>::epsilon();
-}
-
 /// Returns a copy of the centroids. For the cosine metric, scales the copy to unit length, as a fit scales its initial
 /// centroids.
 template <class T>
 Matrix<T> first_centroids(MatrixView<const T> centroids, KMeansMetric metric) {
   if (metric == KMeansMetric::euclidean) return Matrix<T>::copy_of(centroids);
-  Matrix<T> unit = room::unit_rows<T>(centroids, "centroids", 1, {});
-  for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster)
-    if (has_unit_length(centroids.row(cluster), centroids.columns()))
-      std::copy_n(centroids.row(cluster), centroids.columns(), unit.row(cluster));
-  return unit;
+  return room::unit_centroids(centroids, "centroids", {});
 }
 
 }  // namespace

@@ -285,14 +285,19 @@ namespace {
 
 constexpr std::int64_t grid_sample_rows = 4096;
 
+// The logarithm of the number of cells in the finest grid. This grid is used if points occupy only few of its cells, or
+// if there are many clusters.
+constexpr int finest_bits = 21;
+
 // Returns the binary logarithm of the number of cells. It takes as long to classify a border cell as to process some
 // dozens of points. So the grid has one cell per 64 points. If there are many clusters, it has more cells: 32 per
-// cluster, but at most one per 16 points. The number of cells is limited so that the table fits in the L2 cache. In one
-// dimension, two cells per cluster are always worthwhile, because with many clusters the float filter is in doubt
-// nearly everywhere.
+// cluster, but not more than one per 16 points and one per cluster. The number of cells is limited so that the table
+// fits in the L2 cache, unless the clusters outnumber the cells. In one dimension, two cells per cluster are always
+// worthwhile, because with many clusters the float filter is in doubt nearly everywhere.
 int bits_for(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
-  const int most = dimensions == 3 ? 18 : 17;
-  std::int64_t cells = std::max(points / 64, std::min(points / 16, 32 * clusters));
+  int most = dimensions == 3 ? 18 : 17;
+  while (most < finest_bits && (std::int64_t{1} << most) < clusters) ++most;
+  std::int64_t cells = std::max({points / 64, std::min(points / 16, 32 * clusters), clusters});
   if (dimensions == 1) cells = std::max(cells, std::min(points, 2 * clusters));
   int bits = 4;
   while (bits < most && (std::int64_t{1} << bits) < cells) ++bits;
@@ -307,9 +312,6 @@ std::int32_t cell_of(const CellIndex<T>& index, const T* point, std::int64_t dim
     default: return cell_of<T, 3>(index, point);
   }
 }
-
-// The logarithm of the number of cells in the finest grid. This grid is used if points occupy only few of its cells.
-constexpr int finest_bits = 21;
 
 // Returns some evenly spaced points. Uses `room` for points that are not in the type of the job.
 template <class T>
@@ -469,8 +471,7 @@ void GridAssigner<T>::prepare(MatrixView<const T> centroids) {
   use_grid_ = false;
   if (!sample_.empty()) {
     centroids_.assign(centroids.data(), centroids.data() + centroids.rows() * centroids.columns());
-    table_.build(centroids_, threads_, problem_.stop);
-    use_grid_ = grid_pays();
+    use_grid_ = table_.build(centroids_, threads_, problem_.stop) && grid_pays();
   }
   if (!use_grid_) filter_.prepare(centroids);
 }
@@ -493,7 +494,7 @@ std::uint64_t GridAssigner<T>::bytes(const Shape& shape, int threads) {
   if (shape.clusters > grid_cluster_limit) return filter;
   const int bits = bits_for(shape.points, shape.dimensions, shape.clusters);
   const std::int64_t cells = std::int64_t{1} << (shape.dimensions == 3 ? finest_bits : bits);
-  return filter + CellTable::bytes(cells, shape.clusters, threads) +
+  return filter + CellTable::bytes(cells, shape.clusters, shape.dimensions, threads) +
          8 * static_cast<std::uint64_t>(shape.clusters * shape.dimensions) + 32 * grid_sample_rows;
 }
 

@@ -30,6 +30,7 @@ def json_jobs(case):
         "demo": ["-o", case.path("demo")],
         "kmeans": [points, "-k", 2],
         "predict": [centroids, points],
+        "check": [centroids, points, "--labels", case.file("l.csv", "0\n" * 200), "--tolerance", 1],
         "transform": [centroids, points, "-o", case.path("d.npy")],
     }
 
@@ -50,6 +51,8 @@ INPUTS = {
     "table.csv": "gradus generate uniform -n 50 -d 4 -o table.csv",
     "photo.png": 'cp "$DATA/picture.png" photo.png',
     "clusters": "gradus generate blobs -n 1000 -d 3 -o points.npy && gradus kmeans points.npy -k 3 -o clusters",
+    "centroids.npy": "gradus generate blobs -n 1000 -d 3 -o points.npy && gradus kmeans points.npy -k 3 -o clusters && "
+                     "cp clusters/centroids.npy centroids.npy && cp clusters/labels.npy labels.npy",
     "flowers.csv": r"printf 'id,length,width,species\nf1,5.1,3.5,setosa\nf2,4.9,3.0,setosa\nf3,7.0,3.2,versicolor\n"
                    r"f4,6.4,3.1,versicolor\nf5,6.3,3.3,virginica\n' > flowers.csv",
 }
@@ -270,6 +273,7 @@ class Usage(Case):
             (["predict", points, points, "more"], ["'more'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),
+            (["kmeans", points, "-k", 2, "--seed", 2**64], ["--seed", f"from 0 to {2**64 - 1}"]),
             (["kmeans", points, "-k", "2", "--changed", "1.5"], ["--changed", "from 0 to 1"]),
             (["kmeans", points, "-k", "2", "--threads", "0"], ["--threads"]),
             (["kmeans", points, "-k", "2", "--threads", "99999"], ["--threads", "4096"]),
@@ -383,6 +387,10 @@ class Usage(Case):
                                             ("--checkpoint", self.path("fit.npz")))]
         jobs += [("kmeans", points, points, *fit[2:], *more) for more in ((), ("--standardize",), ("--report", page))]
         jobs += [("kmeans", doubles, *fit[2:], "--dtype", "f32", "--standardize", "--report", page)]
+        small = write_npy(self.path("u.npy"), "|u1", (20000, 9), raw=bytes(at * 7919 % 251 for at in range(180000)))
+        jobs += [("kmeans", small, *job[2:], *more) for job in (fit, several)
+                 for more in ((), ("--metric", "cosine"), ("--standardize", "--report", page))]
+        jobs += [("kmeans", small, small, *fit[2:])]
         for job in jobs:
             with self.subTest(job=job[1:]):
                 job = (*job, "--threads", 1, "--quiet")

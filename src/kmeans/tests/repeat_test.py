@@ -115,6 +115,25 @@ class Repeated(Case):
         again = self.summary("--repeat", first, "--init", "random")
         self.assertEqual([again["options"][key] for key in ("init_rows", "restarts", "seed")], [20, 4, 5])
 
+    def test_given_options_push_out_recorded_ones_that_exclude_them(self):
+        table = self.file("t.csv", "x,y,z,w\n" + "".join(f"{n % 7},{n % 5},{n % 4},{n % 3 + 1}\n" for n in range(60)))
+        weights = self.file("w.csv", "".join(f"{n % 3 + 1}\n" for n in range(60)))
+        first = self.path("first")
+        for recorded, given, expected in (
+                (["--columns", "x,y"], ["--drop-columns", "x,w"], ["--drop-columns", "x,w"]),
+                (["--drop-columns", "w"], ["--columns", "y,z"], ["--columns", "y,z"]),
+                (["--weights", weights, "--columns", "x,y,z"], ["--weight-column", "w"], ["--weight-column", "w", "--columns", "x,y,z"]),
+                (["--weight-column", "w"], ["--weights", weights, "--columns", "1-3"], ["--weights", weights, "--columns", "1-3"]),
+                (["--weights", weights, "--columns", "x,y"], ["--weight-column", "w", "--drop-columns", "x"],
+                 ["--weight-column", "w", "--drop-columns", "x"])):
+            with self.subTest(recorded=recorded, given=given):
+                self.succeed("kmeans", table, "-k", 3, *recorded, "-o", first)
+                again, fresh = self.summary("--repeat", first, *given), self.summary(table, "-k", 3, *expected)
+                self.assertEqual([again[key] for key in ("inertia", "columns", "weighted")],
+                                 [fresh[key] for key in ("inertia", "columns", "weighted")])
+                self.assertEqual(sorted(again["command"]), sorted(fresh["command"]))
+                shutil.rmtree(first)
+
     def test_another_variant_leaves_out_the_options_of_the_recorded_one(self):
         points, first = self.points(), self.path("first")
         self.succeed("kmeans", points, "-k", 3, "--variant", "openmp_locked", "--lock", "tas_lock", "-o", first)
