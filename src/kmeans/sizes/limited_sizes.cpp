@@ -32,7 +32,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 /// Returns the largest number of candidates that are kept at a time, unless ties require more.
-constexpr std::int64_t most_candidates(std::int64_t points) { return std::max(2 * points, std::int64_t{1} << 18); }
+constexpr std::int64_t candidate_limit(std::int64_t points) { return std::max(2 * points, std::int64_t{1} << 18); }
 
 /// Rounds up to 8 significant bits, so that the exact arithmetic gets no longer numbers than distances need.
 double coarse(double value) {
@@ -81,7 +81,7 @@ class LimitedSizesAssigner {
   }
 
   static std::uint64_t bytes(const Shape& shape, int threads) {
-    const double pairs = std::min(static_cast<double>(most_candidates(shape.points)),
+    const double pairs = std::min(static_cast<double>(candidate_limit(shape.points)),
                                   static_cast<double>(shape.points) * static_cast<double>(shape.clusters));
     return 4 * static_cast<std::uint64_t>(shape.points) + 90 * static_cast<std::uint64_t>(pairs) +
            SizeFilter<T>::bytes(shape, threads);
@@ -100,7 +100,7 @@ class LimitedSizesAssigner {
         width = std::max(coarse(width), least_width_);
         is_least &= width == least_width_;
       }
-      const std::int64_t most = is_least ? std::numeric_limits<std::int64_t>::max() : most_candidates(problem_.n());
+      const std::int64_t most = is_least ? std::numeric_limits<std::int64_t>::max() : candidate_limit(problem_.n());
       if (!filter_.search(prices_, widths_, stride, most, labels_.data(), open_, settled_)) {
         for (double& width : widths_) width /= 4;
         foresight_ = std::max(foresight_ / 2, 0.25);

@@ -63,8 +63,8 @@ Integer integer_of(double value, int unit) {
 }
 
 /// Returns integer * 2^unit, rounded to a double that is a multiple of 2^unit.
-double rounded(core::Int128 integer, int unit) { return std::ldexp(static_cast<double>(integer), unit); }
-double rounded(const WideInteger& integer, int unit) {
+double double_of(core::Int128 integer, int unit) { return std::ldexp(static_cast<double>(integer), unit); }
+double double_of(const WideInteger& integer, int unit) {
   const WideInteger magnitude = integer.is_negative() ? WideInteger() - integer : integer;
   std::size_t word = WideInteger::words - 1;
   while (word > 1 && magnitude.bits()[word] == 0) --word;
@@ -185,9 +185,9 @@ class PathSolver {
       const auto at = static_cast<std::size_t>(cluster);
       const double largest = std::numeric_limits<double>::max();
       solution.prices.push_back(
-          std::clamp(rounded(price(cluster) - price(outside()), certificate_.unit), -largest, largest));
+          std::clamp(double_of(price(cluster) - price(outside()), certificate_.unit), -largest, largest));
       solution.changes.push_back(
-          rounded(price(cluster) - price(ground()) - integer(transport_.prices[at]), certificate_.unit));
+          double_of(price(cluster) - price(ground()) - integer(transport_.prices[at]), certificate_.unit));
       solution.at_limit.push_back(nodes_[at].lent != 0);
     }
   }
