@@ -234,6 +234,9 @@ def kmeans(
     changed: float = 0.0,
     empty: str = "relocate",
     fewer_distinct: str = "error",
+    size_min: int = 0,
+    size_max: int = 0,
+    balanced: bool = False,
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
@@ -272,6 +275,9 @@ def kmeans(
         the job
     fewer_distinct : "error" or "accept"; fewer different points than clusters fail the job, or leave clusters that
         repeat a centroid and have no points
+    size_min : int; least number of points per cluster; every assignment is the best one within the limits; 0: no limit
+    size_max : int; greatest number of points per cluster; 0: no limit
+    balanced : bool; keep all clusters within 10 % of the mean size: floor(0.9 n/k) to ceil(1.1 n/k) points
     metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
         to unit length (spherical k-means)
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
@@ -390,6 +396,9 @@ def choose_clusters(
     changed: float = 0.0,
     empty: str = "relocate",
     fewer_distinct: str = "error",
+    size_min: int = 0,
+    size_max: int = 0,
+    balanced: bool = False,
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
@@ -662,6 +671,9 @@ def kmeans_memory(
     # <options of kmeans for kmeans_memory as arguments, but init>
     init_rows: int = 0,
     restarts: int = 1,
+    size_min: int = 0,
+    size_max: int = 0,
+    balanced: bool = False,
     metric: str = "euclidean",
     standardize: bool = False,
     # </options>
