@@ -25,10 +25,11 @@ from figures import RESULTS, digest, digest_at, is_clean, state  # noqa: E402
 
 BENCH = "gradus bench"
 OTHERS = "baselines.py"
+FILES = "file_rates"
 
 # Each row consists of the name of the raw file, the problem, the machine, the program and the program's arguments. In
 # the arguments, {gpu} stands for the GPU variants, {all} for the number of cores, and {scale} for the share of the
-# sizes.
+# sizes. The code of the problem "files" consists of the readers and writers of all formats.
 MEASUREMENTS = [
     ("kmeans-cpu", "kmeans", "cpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --threads {all} --repeats 2"),
     ("kmeans-cpu-baselines", "kmeans", "cpu", OTHERS, "--repeats 3 --lines uniform,pixels"),
@@ -44,6 +45,7 @@ MEASUREMENTS = [
     ("locks-cpu-baselines", "locks", "cpu", OTHERS, "--repeats 3 --seconds 0.02"),
     ("sets-cpu", "sets", "cpu", BENCH, "--size 1024 --mix 100/0/0,20/40/40 --threads 1,{all} --operations 100000 --repeats 3"),
     ("sets-cpu-baselines", "sets", "cpu", OTHERS, "--repeats 2"),
+    ("file-rates-cpu", "files", "cpu", FILES, "--scale {scale} --rounds 5"),
     ("kmeans-gpu", "kmeans", "gpu", BENCH, "--shape 2097152x16 --dtype f64 -k 16 --variants {gpu} --repeats 5"),
     ("kmeans-gpu-baselines", "kmeans", "gpu", "kmeans_pytorch.py",
      "--shape 2097152x16x16:f64 --shape 8294400x3x256:f32 --shape 1048576x128x1024:f32 --shape 1048576x128x1024:f32:tf32"),
@@ -84,6 +86,8 @@ def command_of(options, problem, program, arguments, target):
     if program == BENCH:
         subject = [] if "--experiment" in words else [name]
         return [options.gradus, "bench", *subject, *words, "--json", str(target), "--quiet"]
+    if program == FILES:
+        return [str(pathlib.Path(options.gradus).parent / FILES), *words, "--json", str(target)]
     script = [sys.executable, str(ROOT / "bench" / "baselines" / program)]
     if program == OTHERS:
         script.append(name)

@@ -464,9 +464,8 @@ std::uint64_t memory_of_job(const Arguments& arguments, const KMeansShape& shape
   const MemoryEstimate fits = arguments.chooses() ? kmeans_choose_memory(shape, options, arguments.choice, execution)
                                                   : kmeans_memory(shape, options, execution);
   if (arguments.page.empty()) return fits.host;
-  std::uint64_t page = kmeans_detail::projection_bytes(shape.points, shape.dimensions, projection_on_page(arguments));
-  if (options.standardize) page += static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
-  return std::max(fits.host, page);
+  return std::max(fits.host,
+                  kmeans_detail::projection_bytes(shape.points, shape.dimensions, projection_on_page(arguments)));
 }
 
 template <class T>
@@ -477,11 +476,10 @@ void write_result_page(core::AtomicFile& page, const Json& summary, const Argume
     const std::stop_token& stop = session.execution.stop;
     if (points.picture && options.metric == KMeansMetric::euclidean)
       answer.pictures(before_and_after(*points.picture, points.view<T>(), result, stop));
-    Matrix<T> standardized;
-    if (options.standardize)
-      standardized = kmeans_standardize(points.view<T>(), result.standardization, alone(session.execution));
-    const KMeansProjection projection = kmeans_projection(options.standardize ? standardized.view() : points.view<T>(),
-                                                          projection_on_page(arguments), alone(session.execution));
+    const KMeansProjection projection = with_rows<T>(points, [&](const auto& rows) {
+      return kmeans_detail::projection_of<T>(rows, result.standardization, projection_on_page(arguments),
+                                             alone(session.execution));
+    });
     answer.chart(projection_chart(projection, result.labels.view(), options.clusters));
   };
   write_page(page, summary, add_answer, session);
@@ -534,10 +532,10 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   gpu_start.reset();  // destroying the object waits until the GPUs are ready
   const auto fit_start = core::Clock::now();
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
-    if (arguments.chooses())
-      return kmeans_choose(points.view<T>(), options, arguments.choice, memory, session.execution);
-    return {.result = with_rows<T>(points,
-                                   [&](const auto& rows) { return kmeans(rows, options, memory, session.execution); })};
+    return with_rows<T>(points, [&](const auto& rows) -> KMeansChoice<T> {
+      if (arguments.chooses()) return kmeans_choose(rows, options, arguments.choice, memory, session.execution);
+      return {.result = kmeans(rows, options, memory, session.execution)};
+    });
   });
   double fit_seconds = core::seconds_since(fit_start);
   for (const Phase& phase : choice.result.report.phases)
@@ -730,13 +728,12 @@ int run_kmeans(Arguments& arguments, Session& session) {
     return memory_of_job(arguments,
                          {.points = std::max(shape.rows, arguments.options.clusters),
                           .dimensions = shape.columns,
-                          .element_bytes = shape.type == files::ElementType::f32 ? 4 : 8,
+                          .element_bytes = bytes_in_memory(shape),
                           .weighted = arguments.is_weighted()},
                          session);
   };
   files::ReadOptions reading = arguments.reading;
-  // The choice of k, the page and standardizing read the points in the type of the job.
-  reading.keep_stored = !arguments.chooses() && arguments.page.empty() && !arguments.options.standardize;
+  reading.keep_stored = true;
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)

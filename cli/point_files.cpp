@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "cli/input.hpp"
 #include "cli/output.hpp"
@@ -30,8 +31,9 @@ struct Head {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   files::ElementType type = files::ElementType::f32;
-  bool in_rows = false;   ///< true if each rank can read its rows directly from the file
-  std::size_t names = 0;  ///< hash of the column names; 0: the columns have no names
+  bool in_rows = false;                   ///< true if each rank can read its rows directly from the file
+  std::size_t names = 0;                  ///< hash of the column names; 0: the columns have no names
+  std::optional<StoredType> stored = {};  ///< the type in which the rows are kept, if it is not `type`
 };
 
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
@@ -146,7 +148,7 @@ class WholeFiles {
     for (std::size_t file = 0; file < files.size(); ++file) {
       const std::optional<files::PointsShape> shape = files::shape_in_rows(files[file], reading);
       if (shape) {
-        heads.push_back({shape->rows, shape->columns, shape->type, true, 0});
+        heads.push_back({shape->rows, shape->columns, shape->type, true, 0, shape->stored});
         all_rows_ += shape->rows;
         continue;
       }
@@ -203,26 +205,44 @@ class WholeFiles {
   bool from_text_ = false;
 };
 
-/// Reads rows of a file directly on this rank.
-template <class T>
-MatrixView<const T> own_rows(files::Points& keeper, const std::string& path, std::int64_t first, std::int64_t rows,
-                             const Head& head, const files::ReadOptions& reading) {
+/// Reads rows of a file directly on this rank. `keep_stored` replaces the option of `reading`, which read the head.
+files::Points own_rows(const std::string& path, std::int64_t first, std::int64_t rows, const Head& head,
+                       files::ReadOptions reading, bool keep_stored) {
   const std::optional<files::PointsShape> shape = files::shape_in_rows(path, reading);
-  if (!shape || shape->rows != head.rows || shape->columns != head.columns || shape->type != head.type)
+  if (!shape || shape->rows != head.rows || shape->columns != head.columns || shape->type != head.type ||
+      shape->stored != head.stored)
     throw InputError("'" + path + "': here it is another file than on rank 0");
-  keeper = files::read_rows(path, first, rows, reading);
-  return keeper.view<T>();
+  reading.keep_stored = keep_stored;
+  return files::read_rows(path, first, rows, reading);
 }
 
+/// The bytes of rows that are `stride` bytes apart. A row has `row_bytes` bytes.
+struct RowBytes {
+  const std::byte* data;
+  std::int64_t rows;
+  std::int64_t stride;
+  std::int64_t row_bytes;
+};
+RowBytes bytes_of_rows(const StoredMatrixView& rows) {
+  const std::int64_t each = bytes_of(rows.type());
+  return {static_cast<const std::byte*>(rows.data()), rows.rows(), rows.row_stride() * each, rows.columns() * each};
+}
 template <class T>
-void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int threads, const std::stop_token& stop) {
-  const std::int64_t stretch = core::chunk_length(from.rows(), from.columns(), threads);
-  const int team = from.rows() > stretch ? core::startable_threads(threads) : 1;
+RowBytes bytes_of_rows(MatrixView<const T> rows) {
+  constexpr std::int64_t each = sizeof(T);
+  return {reinterpret_cast<const std::byte*>(rows.data()), rows.rows(), rows.row_stride() * each,
+          rows.columns() * each};
+}
+
+/// Copies rows to `to`, without gaps.
+void copy_rows(const RowBytes& from, void* to, int threads, const std::stop_token& stop) {
+  const std::int64_t stretch = core::chunk_length(from.rows, from.row_bytes / 4, threads);
+  const int team = from.rows > stretch ? core::startable_threads(threads) : 1;
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
-  for (std::int64_t first = 0; first < from.rows(); first += stretch) {
+  for (std::int64_t first = 0; first < from.rows; first += stretch) {
     if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, from.rows()); ++row)
-      std::copy_n(from.row(row), from.columns(), &to(at + row, 0));
+    for (std::int64_t row = first; row < std::min(first + stretch, from.rows); ++row)
+      std::copy_n(from.data + row * from.stride, from.row_bytes, static_cast<std::byte*>(to) + row * from.row_bytes);
   }
   core::honour_stop(stop, "stopped while reading the points");
 }
@@ -232,9 +252,10 @@ void copy_rows(MatrixView<const T> from, Matrix<T>& to, std::int64_t at, int thr
 template <class T>
 void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, const Head& head, cpu::Range part,
                Matrix<T>& all, std::int64_t at, const files::ReadOptions& reading) {
-  if (ranks.is_alone()) return copy_rows(whole.rows<T>(file), all, at, reading.threads, reading.stop);
+  if (ranks.is_alone())
+    return copy_rows(bytes_of_rows(whole.rows<T>(file)), all.row(at), reading.threads, reading.stop);
   constexpr std::int64_t piece_bytes = std::int64_t{1} << 23;
-  const std::int64_t columns = all.columns();
+  const std::int64_t columns = head.columns;  // a rank that needs no copy has no columns in `all`
   const std::int64_t piece = std::max<std::int64_t>(1, piece_bytes / (columns * static_cast<std::int64_t>(sizeof(T))));
   for (std::int64_t first = 0; first < head.rows; first += piece) {
     const std::int64_t count = std::min(piece, head.rows - first);
@@ -253,6 +274,12 @@ void share_out(core::Ranks& ranks, std::size_t file, const WholeFiles& whole, co
   }
 }
 
+/// Returns the type in which a copy of rows from these files is kept: their common StoredType, if they have one.
+std::optional<StoredType> common_stored(std::span<const Head* const> files) {
+  const std::optional<StoredType> first = files.empty() ? std::nullopt : files.front()->stored;
+  return std::ranges::all_of(files, [&](const Head* head) { return head->stored == first; }) ? first : std::nullopt;
+}
+
 /// Returns the advice for points that need no copy: see files::PointsShape::is_mapped.
 std::string mapped_instead(std::size_t files) {
   return std::string(files > 1 ? "one .npy file in place of several" : "a .npy file") +
@@ -262,8 +289,7 @@ std::string mapped_instead(std::size_t files) {
 /// Throws OutOfMemoryError if memory does not suffice for a copy of points of this shape.
 void check_copy(const files::PointsShape& shape, std::size_t files, const MemoryOfJob& memory_of_job,
                 const Session& session) {
-  const std::uint64_t element_bytes = shape.type == files::ElementType::f32 ? sizeof(float) : sizeof(double);
-  const std::uint64_t row_bytes = static_cast<std::uint64_t>(shape.columns) * element_bytes;
+  const std::uint64_t row_bytes = static_cast<std::uint64_t>(shape.columns * bytes_in_memory(shape));
   std::uint64_t needed = core::checked_multiply(static_cast<std::uint64_t>(shape.rows), row_bytes, "points");
   if (execution::has_memory(needed, session.execution)) return;
   try {
@@ -296,25 +322,39 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
     return cpu::Range{from - rows.first, to - rows.first};
   };
   Matrix<T> all;
-  bool is_view = false;
+  bool is_copy = false;
   session.ranks().agree([&] {
-    for (std::size_t file = 0; file < heads.size() && own > 0; ++file)
-      if (const cpu::Range part = part_of(file); heads[file].in_rows && part.size() == own) {
-        own_rows<T>(result.points, result.files[file].path, part.begin, own, heads[file], reading);
-        is_view = true;
-        return;
-      }
-    check_copy({own, columns, sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64}, heads.size(),
+    std::vector<const Head*> of_rank;
+    for (std::size_t file = 0; file < heads.size() && own > 0; ++file) {
+      const cpu::Range part = part_of(file);
+      if (part.size() > 0) of_rank.push_back(&heads[file]);
+      if (!heads[file].in_rows || part.size() != own) continue;
+      result.points = own_rows(result.files[file].path, part.begin, own, heads[file], reading, reading.keep_stored);
+      return;
+    }
+    const std::optional<StoredType> stored = common_stored(of_rank);
+    check_copy({.rows = own, .columns = columns, .type = files::element_type_of<T>, .stored = stored}, heads.size(),
                memory_of_job, session);
-    all = Matrix<T>(own, columns);
-    files::ReadOptions copied = reading;
-    copied.keep_stored = false;
+    std::byte* to = nullptr;
+    std::int64_t row_bytes = columns * static_cast<std::int64_t>(sizeof(T));
+    if (stored) {
+      row_bytes = columns * bytes_of(*stored);
+      const auto owner = std::make_shared<Buffer<std::byte>>(own * row_bytes);
+      to = owner->data();
+      result.points.values = files::PointsOf<float>{{nullptr, own, columns}, owner};
+      result.points.stored = {to, *stored, own, columns};
+    } else {
+      all = Matrix<T>(own, columns);
+      to = reinterpret_cast<std::byte*>(all.data());
+      is_copy = true;
+    }
     for (std::size_t file = 0; file < heads.size(); ++file) {
       const cpu::Range part = part_of(file);
       if (!heads[file].in_rows || part.size() <= 0) continue;
-      files::Points keeper;
-      copy_rows(own_rows<T>(keeper, result.files[file].path, part.begin, part.size(), heads[file], copied), all,
-                result.files[file].first + part.begin - begin, reading.threads, reading.stop);
+      const files::Points rows =
+          own_rows(result.files[file].path, part.begin, part.size(), heads[file], reading, stored.has_value());
+      copy_rows(stored ? bytes_of_rows(rows.stored) : bytes_of_rows(rows.view<T>()),
+                to + (result.files[file].first + part.begin - begin) * row_bytes, reading.threads, reading.stop);
     }
   });
   for (std::size_t file = 0; file < heads.size(); ++file) {
@@ -326,7 +366,7 @@ void read_share(PointFiles& result, const std::vector<Head>& heads, WholeFiles& 
     share_out(session.ranks(), file, whole, heads[file], part, all, at, reading);
     whole.forget(file);
   }
-  if (!is_view) result.points.values = files::own(std::move(all));
+  if (is_copy) result.points.values = files::own(std::move(all));
 }
 
 PointFiles read_file_of_rank(const std::string& path, const files::ReadOptions& reading,

@@ -59,6 +59,12 @@ std::vector<std::string> expanded_inputs(const std::vector<std::string>& inputs)
 
 enum class PerRank : bool { no, yes };
 
+/// Returns the bytes of an element of points that have this shape in memory.
+inline int bytes_in_memory(const files::PointsShape& shape) {
+  if (shape.stored) return bytes_of(*shape.stored);
+  return shape.type == files::ElementType::f32 ? sizeof(float) : sizeof(double);
+}
+
 /// Returns the bytes that a job on points of this shape needs in addition to the points.
 using MemoryOfJob = std::function<std::uint64_t(const files::PointsShape&)>;
 

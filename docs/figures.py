@@ -44,6 +44,11 @@ UNMEASURED = {"batches", "check"}
 MEASURED_CALL = {"kmeans": "fit", "pair_histogram": "count", "shortest_paths": "compute", "matmul": "multiply", "life": "compute"}
 
 
+def is_file_code(path):
+    """Returns true for the code that reads and writes files of any format."""
+    return ("files" in path.parts or path.stem == "output" and path.parts[0] == "cli") and not path.stem.endswith("_test")
+
+
 def is_measured(path):
     return not ({"tests", "files"} | UNMEASURED) & set(path.parts) and not path.stem.endswith(("_test", *(f"_{name}" for name in UNMEASURED)))
 
@@ -61,18 +66,23 @@ def measured_api(room, call):
     return found
 
 
+def measured_code(root, problem):
+    """Returns the files of a problem's measured code."""
+    if problem == "files":
+        return [path for folder in ("src", "cli") for path in (root / folder).rglob("*") if is_file_code(path.relative_to(root))]
+    room = root / "src" / problem
+    names = [*room.rglob("*"), *(root / "include" / "gradus").rglob(f"{problem}*"), *(root / "include" / "gradus" / problem).rglob("*")]
+    api = measured_api(room, MEASURED_CALL[problem]) if problem in MEASURED_CALL else None
+    return [path for path in names if is_measured(path.relative_to(root)) and
+            (api is None or path.parent != room / "api" or path in api)]
+
+
 @functools.lru_cache(maxsize=None)
 def digest(root, problem):
     """Returns the digest of a problem's measured code. Comments, line breaks and texts do not affect the digest."""
-    room = pathlib.Path(root) / "src" / problem
-    names = [*room.rglob("*"), *(pathlib.Path(root) / "include" / "gradus").rglob(f"{problem}*")]
-    names += (pathlib.Path(root) / "include" / "gradus" / problem).rglob("*")
     total = hashlib.sha256()
-    api = measured_api(room, MEASURED_CALL[problem]) if problem in MEASURED_CALL else None
-    for path in sorted(set(names)):
-        if path.suffix not in CPP or not is_measured(path.relative_to(root)):
-            continue
-        if api is not None and path.parent == room / "api" and path not in api:
+    for path in sorted(set(measured_code(pathlib.Path(root), problem))):
+        if path.suffix not in CPP:
             continue
         text = path.read_text(encoding="utf-8")
         words = code_of_cpp(text) if re.search("asm|_Pragma", text) else re.sub(r'""( "")+', '""', code_of_cpp(text, without_text))
@@ -82,7 +92,7 @@ def digest(root, problem):
 
 def digest_at(root, commit, problem):
     """Returns the digest of a problem's code at a commit."""
-    packed = subprocess.run(["git", "archive", commit, "src", "include"], cwd=root, check=True, capture_output=True).stdout
+    packed = subprocess.run(["git", "archive", commit, "src", "include", *(["cli"] if problem == "files" else [])], cwd=root, check=True, capture_output=True).stdout
     with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder)
         return digest(folder, problem)
@@ -286,6 +296,26 @@ def benchmarks(root):
                                 f"{seconds_text(one.other_seconds)} | {times(one.ratio)}{' (slower)' if one.ratio < 1 else ''} |\n"
                                 for one in found))
     return "\n".join([*text, ""])
+
+
+def file_rates(root):
+    """Returns the table of the rates at which files are read and written, or "" if no result is current."""
+    result = current(root, "file-rates-cpu", "files")
+    if not result:
+        return ""
+
+    def cell(row, way, times):
+        share = row[way]["ceiling"]["seconds"] / times["seconds"]
+        return "mapped" if share > 4 else f"{row['bytes'] / 1e6 / times['seconds']:.0f} ({100 * share:.0f} %)"
+
+    def cells(row, way):
+        return [cell(row, way, times) for times in row[way]["times"]] if way in row else ["", ""]
+    lines = ["| files of | format | sample | read, 1 thread | 2 threads | write, 1 thread | 2 threads |", "|---|---|---|---|---|---|---|"]
+    lines += [f"| {row['kind']} | {row['format'].removesuffix(row['ending']).strip()} `{row['ending']}` | {row['content']} | {' | '.join(cells(row, 'read') + cells(row, 'write'))} |"
+              for row in result["rows"]]
+    facts = result["facts"]
+    return (f"On {machine_of(facts)}, {facts['date'][:10]}, commit {facts['commit'][:12]}. "
+            "[Raw result](results/file-rates-cpu.json).\n\n" + "\n".join(lines) + "\n\n")
 
 
 def chart(root):

@@ -43,6 +43,7 @@ RESULTS = "docs/results"
 LADDER = re.compile(r"<!-- ladder of (\w+)(\s+\{.*?\})? -->\n\n((?:\|[^\n]*\n)*)", re.DOTALL)
 SUMMARY = re.compile(r"(<!-- summary of benchmarks -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 BENCHMARKS = re.compile(r"(<!-- benchmarks -->\n\n).*?(<!-- end of benchmarks -->)", re.DOTALL)
+FILE_RATES = re.compile(r"(<!-- file rates -->\n\n).*?(<!-- end of file rates -->)", re.DOTALL)
 CHART = "docs/pictures/overview.svg"
 FORMATS = re.compile(r"<!-- formats of (\w+) -->\n\n((?:\|[^\n]*\n)*)")
 RESULT_OF_CONTRACT = {"same bits": "the oracle's bits", "tolerance": "within a tolerance"}
@@ -198,6 +199,7 @@ def updated(root, document, text, rows):
         return f"<!-- formats of {match[1]} -->\n\n{format_table(match[1], rows['formats'][match[1]])}"
     text = SUMMARY.sub(lambda match: f"{match[1]}\n{summary_table(root, document)}", text)
     text = BENCHMARKS.sub(lambda match: match[1] + figures.benchmarks(root) + match[2], text)
+    text = FILE_RATES.sub(lambda match: match[1] + figures.file_rates(root) + match[2], text)
     return option_tables.in_document(FORMATS.sub(formats, LADDER.sub(ladder, text)), rows)
 
 

@@ -60,6 +60,20 @@ class State(unittest.TestCase):
             seen.add(self.digest())
         self.assertEqual(len(seen), 7)
 
+    def test_code_of_files_is_a_problem(self):
+        def files_digest():
+            figures.digest.cache_clear()
+            return figures.digest(self.root, "files")
+        for name in ("src/toy/files/a.cpp", "src/files/a.cpp", "cli/output.cpp", "src/files/a_test.cpp", "cli/other.cpp"):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text("int b;\n")
+        seen = [files_digest()]
+        for name in ("src/toy/files/a.cpp", "src/files/a.cpp", "cli/output.cpp", "src/files/a_test.cpp", "cli/other.cpp", "src/toy/toy.cpp"):
+            (self.root / name).write_text("int c;\n")
+            seen.append(files_digest())
+        self.assertEqual(len(set(seen)), 4)
+        self.assertEqual(len(set(seen[3:])), 1)
+
     def test_unmeasured_code_keeps_it(self):
         first = self.digest()
         for name in ("src/toy/batches/a.cpp", "include/gradus/toy_batches.hpp"):
@@ -213,6 +227,20 @@ class Comparisons(unittest.TestCase):
         self.assertAlmostEqual(found.ratio, 4.0)
 
 
+    def test_file_rates_are_shares_of_ceilings(self):
+        times = [{"threads": 1, "seconds": 0.02}, {"threads": 2, "seconds": 0.01}]
+        row = {"kind": "graph", "format": "Toy", "ending": ".toy", "content": "toys", "bytes": 4e6,
+               "read": {"ceiling": {"seconds": 0.005}, "times": times}}
+        result = {"facts": {"commit": "0123456789ab", "date": "2026-11-27T", "machine": {"cores": 2, "processor": "Toy"}},
+                  "rows": [row, {**row, "write": {"ceiling": {"seconds": 0.02}, "times": times}}]}
+        with unittest.mock.patch.object(figures, "current", lambda *_: result):
+            lines = [line for line in figures.file_rates("").splitlines() if line.startswith("| graph")]
+        self.assertEqual(lines, ["| graph | Toy `.toy` | toys | 200 (25 %) | 400 (50 %) |  |  |",
+                                 "| graph | Toy `.toy` | toys | 200 (25 %) | 400 (50 %) | 200 (100 %) | 400 (200 %) |"])
+        with unittest.mock.patch.object(figures, "current", lambda *_: None):
+            self.assertEqual(figures.file_rates(""), "")
+
+
 class Measurements(unittest.TestCase):
     def test_each_experiment_is_measured(self):
         rows = {row[0]: row for row in measure.MEASUREMENTS}
@@ -230,6 +258,9 @@ class Measurements(unittest.TestCase):
         options = types.SimpleNamespace(gradus="gradus", cores=16, scale=1)
         self.assertEqual(measure.command_of(options, "shortest_paths", measure.BENCH, "--threads 1,{all}", "a.json"),
                          ["gradus", "bench", "shortest-paths", "--threads", "1,16", "--json", "a.json", "--quiet"])
+        self.assertEqual(measure.command_of(types.SimpleNamespace(gradus="build/gradus", cores=16, scale=0.5), "files", measure.FILES,
+                                            "--scale {scale} --rounds 5", "a.json"),
+                         ["build/file_rates", "--scale", "0.5", "--rounds", "5", "--json", "a.json"])
 
 
 # Matches a link to a raw result: relative to the root of the repository, or in Markdown relative to a folder below it.

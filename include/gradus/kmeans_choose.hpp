@@ -83,6 +83,13 @@ KMeansChoice<ElementOf<Points>> kmeans_choose(const Points& points, const KMeans
   return detail::kmeans_choose<ElementOf<Points>>(view_of(points), options, choice, memory, execution);
 }
 
+/// Overload for rows of 8-bit integers or 16-bit floating-point numbers, in host memory. The fits copy the points where
+/// kmeans() does; the criteria copy only the points of the silhouette, unless the metric is cosine.
+GRADUS_EXPORT KMeansChoice<float> kmeans_choose(const StoredMatrixView& points, const KMeansOptions& options,
+                                                const KMeansChoiceOptions& choice,
+                                                const KMeansMemory<float>& memory = {},
+                                                const Execution& execution = {});
+
 /// Returns the index of the candidate that the criterion recommends. On ties, this is the first one. Returns nullopt if
 /// no candidate has a value of the criterion.
 GRADUS_EXPORT std::optional<std::size_t> kmeans_recommended(std::span<const KMeansCandidate> candidates,

@@ -11,6 +11,7 @@
 #include "gradus/kmeans_gpus.hpp"
 #include "gradus/kmeans_parts.hpp"
 #include "gradus/kmeans_projection.hpp"
+#include "gradus/kmeans_stored.hpp"
 #include "kmeans/options.hpp"
 
 #include "python/bindings/arrays.hpp"
@@ -111,9 +112,8 @@ KMeansStandardization standardization_of(const std::optional<Input>& mean, const
 
 Fields predict(const Input& centroids, const Input& points, const Output& labels, const std::optional<Input>& weights,
                const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
-               const Request& request) {
-  return with_element_of(points, [&]<class T>(T) -> Fields {
-    const auto rows = matrix_of<const T>(points, "points");
+               const std::optional<std::string>& stored, const Request& request) {
+  return with_points(points, stored, [&]<class T>(T, const auto& rows) -> Fields {
     const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
                                standardization_of(mean, scale)};
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
@@ -151,9 +151,8 @@ Fields check(const Input& centroids, const Input& points, const Input& labels, c
 /// If `distances` is given, writes the distances to it and returns (None, report). Otherwise returns (distances, None).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
-                 const Request& request) {
-  return with_element_of(points, [&]<class T>(T) -> Fields {
-    const auto rows = matrix_of<const T>(points, "points");
+                 const std::optional<std::string>& stored, const Request& request) {
+  return with_points(points, stored, [&]<class T>(T, const auto& rows) -> Fields {
     const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
                                standardization_of(mean, scale)};
     if (!distances) {
@@ -188,13 +187,12 @@ Fields chosen(KMeansChoice<T> choice) {
 
 Fields choose(const Input& points, const Output& labels, const std::vector<std::int64_t>& clusters,
               const std::string& criterion, std::int64_t silhouette_points, const std::optional<Input>& weights,
-              const OptionValues& given, const Request& request) {
-  return with_element_of(points, [&]<class T>(T) {
+              const std::optional<std::string>& stored, const OptionValues& given, const Request& request) {
+  return with_points(points, stored, [&]<class T>(T, const auto& view) {
     const auto options = options_of<KMeansOptions>(given);
     const KMeansChoiceOptions wanted{.clusters = clusters,
                                      .criterion = choice<KMeansCriterion>("criterion", criterion),
                                      .silhouette_points = silhouette_points};
-    const auto view = matrix_of<const T>(points, "points");
     const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
     KMeansOptions largest = options;
@@ -243,16 +241,16 @@ void bind_kmeans(nb::module_& module) {
   module.def("kmeans_parts", &fit_parts, arg("points"), arg("labels"), arg("initial_centroids").none(),
              arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_choose", &choose, arg("points"), arg("labels"), arg("clusters"), arg("criterion"),
-             arg("silhouette_points"), arg("weights").none(), arg("options"), arg("request"));
+             arg("silhouette_points"), arg("weights").none(), arg("stored").none(), arg("options"), arg("request"));
   module.def("kmeans_initial_centroids", &first_centroids, arg("points"), arg("initial_centroids").none(),
              arg("weights").none(), arg("stored").none(), arg("options"), arg("request"));
   module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
-             arg("metric"), arg("mean").none(), arg("scale").none(), arg("request"));
+             arg("metric"), arg("mean").none(), arg("scale").none(), arg("stored").none(), arg("request"));
   module.def("kmeans_check", &check, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
              arg("metric"), arg("mean").none(), arg("scale").none(), arg("tolerance"), arg("reference_rows"),
              arg("request"));
   module.def("kmeans_transform", &transform, arg("centroids"), arg("points"), arg("distances").none(), arg("metric"),
-             arg("mean").none(), arg("scale").none(), arg("request"));
+             arg("mean").none(), arg("scale").none(), arg("stored").none(), arg("request"));
   module.def("hash_of_rows", &hash_of, arg("points"));
   module.def("kmeans_projection", &project, arg("points"), arg("most_points"), arg("options"), arg("request"));
   module.def("kmeans_memory", &memory_of, arg("points"), arg("dimensions"), arg("element_bytes"), arg("weighted"),

@@ -148,16 +148,20 @@ def stored_type(dtype: Any) -> str | None:
     return _STORED.get(getattr(dtype, "name", str(dtype).rpartition(".")[2]))
 
 
-def points(source: Any, stream: int | None, keeps_type: bool) -> tuple[Placed, str | None]:
-    """Returns the points as matrix() does, and None. With `keeps_type`, NumPy arrays, and PyTorch tensors in host memory, of
-    a type of 8 or 16 bits are not converted: returns them and the name of their type. Elements of 16 bits then are the bits,
-    as uint16.
+def points(source: Any, stream: int | None) -> tuple[Placed, str | None]:
+    """Returns the points as matrix() does, and None. NumPy arrays, and PyTorch tensors in host memory, of a type of 8 or 16
+    bits are not converted: returns them and the name of their type. Elements of 16 bits then are the bits, as uint16.
     """
-    name = stored_type(getattr(source, "dtype", None)) if keeps_type else None
+    name = stored_type(getattr(source, "dtype", None))
     array = None if name is None or getattr(source, "ndim", 0) != 2 else _in_stored_type(source)
     if array is None:
         return matrix(source, "points", None, stream), None
     return with_contiguous_rows(array if array.itemsize == 1 else array.view(np.uint16)), name
+
+
+def type_of_job(rows: Placed, stored: str | None) -> np.dtype[Any]:
+    """Returns the type of centroids, weights and distances for the result of points()."""
+    return rows.dtype if stored is None else np.dtype(np.float32)
 
 
 def _in_stored_type(source: Any) -> Host | None:
@@ -172,10 +176,10 @@ def _in_stored_type(source: Any) -> Host | None:
     return (source if source.element_size() == 1 else source.view(torch.int16)).numpy()  # type: ignore[no-any-return]
 
 
-def points_or_parts(source: Any, stream: int | None, keeps_type: bool) -> tuple[Placed, str | None]:
+def points_or_parts(source: Any, stream: int | None) -> tuple[Placed, str | None]:
     """Returns points(), or Parts and None for a list of arrays. All parts get the same type."""
     if not is_list_of_arrays(source):
-        return points(source, stream, keeps_type)
+        return points(source, stream)
     if stream is not None:
         raise UsageError.about("stream", "a stream belongs to one GPU, but the points are a list of arrays; leave it out")
     arrays = [matrix(one, "points") for one in source]

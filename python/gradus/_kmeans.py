@@ -313,8 +313,8 @@ def kmeans(
         method = call["init"] = _method(init)
         options = options_in("kmeans", call)
         number = stream_number(stream)
-        rows, stored = _arrays.points_or_parts(points, number, not standardize)
-        dtype = rows.dtype if stored is None else np.dtype(np.float32)
+        rows, stored = _arrays.points_or_parts(points, number)
+        dtype = _arrays.type_of_job(rows, stored)
         start = init
         if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
@@ -381,13 +381,13 @@ def choose_clusters(
     # 8 stands for any valid number of clusters.
     options = options_in("kmeans", {**locals(), "clusters": 8, "init": _method(init)})
     number = stream_number(stream)
-    rows = _arrays.matrix(points, "points", None, number)
+    rows, stored = _arrays.points(points, number)
     if not isinstance(init, str) or _fitted_folder.is_folder(init):
         raise UsageError.about("init", "given centroids fix the number of clusters, but several are compared; name a method")
-    weighed = _weights(weights, rows, number)
+    weighed = _weights(weights, rows, number, _arrays.type_of_job(rows, stored))
     labels = _arrays.new((len(rows),), _LABEL, rows, number)
     fields, candidates, chosen, recommended, sample, report = _core.kmeans_choose(
-        rows, labels, _cluster_counts(clusters), criterion, silhouette_points, weighed, options,
+        rows, labels, _cluster_counts(clusters), criterion, silhouette_points, weighed, stored, options,
         request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus),
     )  # fmt: skip
     return KMeansChoice(
@@ -437,8 +437,8 @@ def kmeans_initial_centroids(
         method = call["init"] = _method(init)
         options = options_in("kmeans", call)
         number = stream_number(stream)
-        rows, stored = _arrays.points(points, number, not standardize)
-        dtype = rows.dtype if stored is None else np.dtype(np.float32)
+        rows, stored = _arrays.points(points, number)
+        dtype = _arrays.type_of_job(rows, stored)
         start = init
         if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
@@ -508,13 +508,14 @@ def kmeans_predict(
 
     def prepared() -> tuple[Any, ...]:
         number = stream_number(stream)
-        rows = _arrays.matrix(points, "points", None, number)
-        means, by, mean, scale = _model(centroids, metric, rows.dtype, number)
-        weighed = _weights(weights, rows, number, centroids=means)
+        rows, stored = _arrays.points(points, number)
+        dtype = _arrays.type_of_job(rows, stored)
+        means, by, mean, scale = _model(centroids, metric, dtype, number)
+        weighed = _weights(weights, rows, number, dtype, centroids=means)
         read = (rows, means) if weighed is None else (rows, means, weighed)
         labels = _arrays.output(out, (len(rows),), _LABEL, *read, stream=number)
         running = request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus)
-        return means, rows, labels, weighed, by, mean, scale, running
+        return means, rows, labels, weighed, by, mean, scale, stored, running
 
     (_, rows, labels, *_), (inertia, report) = run(communicator, _core.kmeans_predict, prepared)
     report_of(report)
@@ -552,11 +553,10 @@ def kmeans_transform(
     """Returns the distance of every point to every centroid; with metric="cosine", 1 - cosine similarity.
 
     * `centroids`, `points`, `metric`: as for kmeans_predict()
-    * `out`: n x clusters array in the type of the points, in C order and in the same memory as the points; None: a new
-        array
+    * `out`: n x clusters array in the type of the points (float32 for points of 8 or 16 bits), in C order and in the same
+        memory as the points; None: a new array
 
-    The other arguments and the errors are the same as for kmeans(). Returns an n x clusters array in the type of the
-    points.
+    The other arguments and the errors are the same as for kmeans(). Returns an n x clusters array of this type.
 
     Examples
     --------
@@ -565,18 +565,19 @@ def kmeans_transform(
 
     def prepared() -> tuple[Any, ...]:
         number = stream_number(stream)
-        rows = _arrays.matrix(points, "points", None, number)
-        means, by, mean, scale = _model(centroids, metric, rows.dtype, number)
+        rows, stored = _arrays.points(points, number)
+        dtype = _arrays.type_of_job(rows, stored)
+        means, by, mean, scale = _model(centroids, metric, dtype, number)
         _arrays.on_one_gpu(points=rows, centroids=means)
         # libgradus allocates the result if the points are in host memory, and includes the result in the memory limit.
         made_there = out is None and isinstance(rows, np.ndarray)
         shape = (len(rows), len(means))
         limit = memory_limit
         if out is None and not made_there:
-            limit = _limit_beyond(len(rows) * len(means) * rows.dtype.itemsize, memory_limit)
-        distances = None if made_there else _arrays.output(out, shape, rows.dtype, rows, means, stream=number)
+            limit = _limit_beyond(len(rows) * len(means) * dtype.itemsize, memory_limit)
+        distances = None if made_there else _arrays.output(out, shape, dtype, rows, means, stream=number)
         running = request(device, None, threads, pinning, block_size, limit, number, progress, gpus=gpus)
-        return means, rows, distances, by, mean, scale, running
+        return means, rows, distances, by, mean, scale, stored, running
 
     (_, rows, distances, *_), (made, report) = run(communicator, _core.kmeans_transform, prepared)
     if report is not None:

@@ -105,6 +105,18 @@ def test_any_host_array_has_the_same_bits(points, tmp_path):
     assert bits(gradus.kmeans(points.tolist(), 4)) == bits(gradus.kmeans(points.astype(np.float64), 4))
 
 
+@pytest.mark.parametrize("layout", [{}, {"chunks": (33, 2), "compression": "gzip"}])
+def test_datasets_of_h5py(points, tmp_path, layout):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "points.h5", "w") as file:
+        data = file.create_dataset("train", data=points, **layout)
+        expected = gradus.kmeans(points, 4, seed=1)
+        assert bits(gradus.kmeans(data, 4, seed=1)) == bits(expected)
+        assert (gradus.kmeans_predict(expected.centroids, data) == expected.labels).all()
+        blocks = gradus.kmeans_batches(lambda: (data[row : row + 300] for row in range(0, len(data), 300)), 4, seed=1)
+        assert blocks.counts.sum() == len(points)
+
+
 def test_types_as_the_program_takes_them(points):
     small = np.rint(points * 50)
     for dtype, taken in [("i1", "f4"), ("u2", "f4"), ("f2", "f4"), ("i4", "f8"), ("i8", "f8"), ("f8", "f8"), ("?", "f4")]:
@@ -415,6 +427,46 @@ def test_data_frames_with_columns_of_their_own_types(points):
         gradus.kmeans(own, 3)
 
 
+def compare_stored(rows, same, weights=None):
+    """Compares the calls on points of 8 or 16 bits with the calls on the same points in float32."""
+    for metric in ("euclidean", "cosine"):
+        for standardize in (False, True):
+            options = {"metric": metric, "standardize": standardize, "device": "cpu", "weights": weights, "max_iterations": 5}
+            found, expected = (gradus.kmeans(points, 6, **options) for points in (rows, same))
+            assert found.centroids.tobytes() == expected.centroids.tobytes()
+            assert found.labels.tobytes() == expected.labels.tobytes()
+            for points, model in ((rows, found), (same, expected)):
+                labels, inertia = gradus.kmeans_predict(model, points, weights=weights, return_inertia=True, device="cpu")
+                assert (labels.tobytes(), inertia) == (expected.labels.tobytes(), expected.inertia)
+            distances = gradus.kmeans_transform(expected, same, device="cpu")
+            assert distances.dtype == np.float32
+            assert gradus.kmeans_transform(found, rows, device="cpu").tobytes() == distances.tobytes()
+            out = np.empty_like(distances)
+            assert gradus.kmeans_transform(found, rows, out=out, device="cpu") is out
+            assert out.tobytes() == distances.tobytes()
+            options["silhouette_points"] = 100
+            found, expected = (gradus.choose_clusters(points, (2, 3, 5), **options) for points in (rows, same))
+            without_time = [[candidate._replace(seconds=0) for candidate in choice.candidates] for choice in (found, expected)]
+            assert without_time[0] == without_time[1] and found.clusters == expected.clusters
+            assert found.result.labels.tobytes() == expected.result.labels.tobytes()
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "float16", "bfloat16"])
+def test_calls_on_points_of_8_and_16_bits(name):
+    dtype = np.dtype(pytest.importorskip("ml_dtypes").bfloat16 if name == "bfloat16" else name)
+    points = np.random.default_rng(4).integers(1, 100, (400, 12)).astype(dtype)
+    wide = points.astype(np.float32)
+    compare_stored(points, wide)
+    compare_stored(points[:, 3:9], wide[:, 3:9], np.arange(400, dtype=np.float32) % 7)
+    model = gradus.KMeansModel(wide[:5])
+    large = np.tile(points, (500, 1))
+    limit = 2 * large.size  # half of a copy in float32
+    gradus.kmeans_predict(model, large, memory_limit=limit + 4 * len(large), device="cpu")
+    gradus.kmeans_transform(model, large, out=np.empty((len(large), 5), np.float32), memory_limit=limit, device="cpu")
+    with pytest.raises(gradus.OutOfMemoryError):
+        gradus.kmeans_predict(model, large, memory_limit=limit, device="cpu", variant="sequential")
+
+
 @pytest.mark.parametrize("name", ["uint8", "int8", "float16", "bfloat16"])
 def test_points_of_8_and_16_bits_are_used_as_they_are(name):
     dtype = np.dtype(pytest.importorskip("ml_dtypes").bfloat16 if name == "bfloat16" else name)
@@ -446,6 +498,7 @@ def test_tensors_of_8_and_16_bits_are_used_as_they_are(name):
         expected = gradus.kmeans(rows.float().contiguous(), 9, device="cpu")
         assert found.centroids.tobytes() == expected.centroids.tobytes()
         assert found.labels.tobytes() == expected.labels.tobytes()
+    compare_stored(points + 1, (points + 1).float())
 
 
 def test_halves_that_are_not_finite_are_refused():

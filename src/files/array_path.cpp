@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "files/file.hpp"
 #include "files/file_fields.hpp"
+#include "files/format.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::files {
@@ -24,14 +25,18 @@ std::string listed(std::span<const std::string_view> names, std::string_view fil
 
 }  // namespace
 
-std::optional<ArrayPath> array_path(const std::string& path, std::string_view ending) {
-  if (ending_of(path) == ending) return ArrayPath{path, ""};
+std::optional<ArrayPath> array_path(const std::string& path, std::string_view endings) {
+  if (is_among(endings, ending_of(path))) return ArrayPath{path, ""};
   std::string lower = path;
   std::ranges::transform(lower, lower.begin(),
                          [](unsigned char character) { return static_cast<char>(std::tolower(character)); });
-  const std::size_t colon = lower.rfind(std::string(ending) + ":");
-  if (colon == std::string::npos || colon + ending.size() + 1 == path.size()) return std::nullopt;
-  return ArrayPath{path.substr(0, colon + ending.size()), path.substr(colon + ending.size() + 1)};
+  while (!endings.empty()) {
+    const std::string_view ending = endings.substr(0, endings.find(' '));
+    const std::size_t end = lower.rfind(std::string(ending) + ":") + ending.size();
+    if (end >= ending.size() && end + 1 < path.size()) return ArrayPath{path.substr(0, end), path.substr(end + 1)};
+    endings.remove_prefix(std::min(ending.size() + 1, endings.size()));
+  }
+  return std::nullopt;
 }
 
 std::size_t choose_array(std::span<const std::string_view> names, std::string_view file, std::string_view array) {

@@ -114,7 +114,7 @@ template <class T, class Stored>
 PointsOf<T> values_in(const StoredMatrix& matrix, const std::shared_ptr<const void>& owner) {
   if constexpr (std::is_same_v<T, Stored>) {
     constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-    static_assert(alignof(T) == sizeof(T));
+    static_assert(alignof(T) == size);
     if (is_aligned(matrix.data, matrix.row_bytes, sizeof(T)) && !matrix.swap && !matrix.by_columns)
       return {{reinterpret_cast<const T*>(matrix.data), matrix.rows, matrix.columns, matrix.row_bytes / size}, owner};
   }
@@ -188,15 +188,31 @@ const ElementKind<Values>* element_kind(std::string_view name) {
 template const ElementKind<Reals>* element_kind(std::string_view);
 template const ElementKind<Numbers>* element_kind(std::string_view);
 
+namespace {
+
+/// Calls use(begin, end) for consecutive pieces of the rows [first, last): see RowsInFile::piece_rows.
+template <class Use>
+void for_each_piece(const RowsInFile& all, std::int64_t first, std::int64_t last, std::string_view name,
+                    const std::stop_token& stop, const Use& use) {
+  for (std::int64_t begin = first; begin < last;) {
+    core::honour_stop(stop, "stopped while reading '" + std::string(name) + "'");
+    const std::int64_t end = begin + std::min(last - begin, all.piece_rows - begin % all.piece_rows);
+    use(begin, end);
+    begin = end;
+  }
+}
+
+}  // namespace
+
 std::span<const std::byte> RowsInFile::bytes(std::int64_t first, std::int64_t last) const {
-  if (first == last) return {};
+  if (first == last || load) return {};
   const auto begin = static_cast<std::size_t>(first * row_bytes);
   const auto end = static_cast<std::size_t>((last - 1) * row_bytes + columns * static_cast<std::int64_t>(kind->bytes));
   return data.subspan(begin, end - begin);
 }
 
 bool RowsInFile::is_viewed() const {
-  return kind->is_value && !swap && is_aligned(data.data(), row_bytes, kind->bytes);
+  return !load && kind->is_value && !swap && is_aligned(data.data(), row_bytes, kind->bytes);
 }
 
 bool RowsInFile::is_stored() const {
@@ -208,16 +224,52 @@ Points RowsInFile::view(std::int64_t first, std::int64_t last, std::string_view 
                         const std::shared_ptr<const void>& owner, const std::stop_token& stop) const {
   if (check != nullptr) check(*this, first, last, name, stop);
   const MatrixView<const float> shape(nullptr, last - first, columns);
-  return {.values = PointsOf<float>{shape, owner},
-          .stored = {bytes(first, last).data(), *kind->stored, last - first, columns,
-                     row_bytes / static_cast<std::int64_t>(kind->bytes)},
-          .picture = {},
-          .column_names = {}};
+  std::shared_ptr<const void> keeper = owner;
+  const std::byte* elements = bytes(first, last).data();
+  if (load) {
+    const auto copy = std::make_shared<Matrix<std::byte>>(last - first, row_bytes);
+    for_each_piece(*this, first, last, name, stop, [&](std::int64_t begin, std::int64_t end) {
+      load(begin, end, copy->data() + (begin - first) * row_bytes);
+    });
+    elements = copy->data();
+    keeper = copy;
+  }
+  return {
+      .values = PointsOf<float>{shape, keeper},
+      .stored = {elements, *kind->stored, last - first, columns, row_bytes / static_cast<std::int64_t>(kind->bytes)},
+      .picture = {},
+      .column_names = {}};
+}
+
+template <class T>
+PointsOf<T> RowsInFile::copy(std::int64_t first, std::int64_t last, std::string_view name,
+                             const std::stop_token& stop) const {
+  const std::int64_t shape[] = {rows, columns};
+  const std::int64_t strides[] = {columns, 1};
+  const bool is_final = kind->is_value && !swap;
+  Matrix<T> result(last - first, columns);
+  Buffer<std::byte> elements;
+  for_each_piece(*this, first, last, name, stop, [&](std::int64_t begin, std::int64_t end) {
+    T* const to = result.data() + (begin - first) * columns;
+    if (is_final) return load(begin, end, reinterpret_cast<std::byte*>(to));
+    if (elements.size() < (end - begin) * row_bytes) elements = Buffer<std::byte>((end - begin) * row_bytes);
+    load(begin, end, elements.data());
+    const StoredMatrix piece{elements.data(), end - begin, columns, row_bytes, false,          swap,
+                             shape,           strides,     name,    stop,      begin * columns};
+    const auto values = std::get<PointsOf<T>>(kind->read(piece, nullptr));
+    std::copy_n(values.view.data(), (end - begin) * columns, to);
+  });
+  return own(std::move(result));
 }
 
 Points RowsInFile::read(std::int64_t first, std::int64_t last, std::string_view name,
                         const std::shared_ptr<const void>& owner, const std::stop_token& stop) const {
   if (check != nullptr) check(*this, first, last, name, stop);
+  if (load) {
+    Reals values = type() == ElementType::f32 ? Reals(copy<float>(first, last, name, stop))
+                                              : Reals(copy<double>(first, last, name, stop));
+    return {.values = std::move(values), .picture = {}, .column_names = {}};
+  }
   const std::int64_t shape[] = {rows, columns};
   const std::int64_t strides[] = {columns, 1};
   const StoredMatrix some{bytes(first, last).data(),

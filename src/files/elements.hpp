@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -64,21 +65,32 @@ struct RowsInFile {
   /// nothing to check.
   void (*check)(const RowsInFile& all, std::int64_t first, std::int64_t last, std::string_view name,
                 const std::stop_token& stop) = nullptr;
+  /// Copies the elements of the rows [first, last) to `to`, in the type of the file and without gaps between rows. Null
+  /// if `data` holds the rows.
+  std::function<void(std::int64_t first, std::int64_t last, std::byte* to)> load = nullptr;
+  /// Number of rows that load() copies at a time. Ranges begin and end at multiples of this number, or at the ends of
+  /// the requested rows.
+  std::int64_t piece_rows = 1;
 
   ElementType type() const { return kind->value_bytes == sizeof(float) ? ElementType::f32 : ElementType::f64; }
   /// Returns true if read() views the rows in place.
   bool is_viewed() const;
   /// Returns true if view() is possible: the elements have a StoredType, and are aligned and in native byte order.
   bool is_stored() const;
-  /// Returns the rows [first, last) in the type of the file (see Points::stored). `owner` keeps the file alive.
+  /// Returns the rows [first, last) in the type of the file (see Points::stored). `owner` keeps the file alive. The
+  /// rows are a copy if load() copies them.
   Points view(std::int64_t first, std::int64_t last, std::string_view name, const std::shared_ptr<const void>& owner,
               const std::stop_token& stop) const;
-  /// Returns the bytes of the rows [first, last).
+  /// Returns the bytes of the rows [first, last), or nothing if load() copies them.
   std::span<const std::byte> bytes(std::int64_t first, std::int64_t last) const;
   /// Reads the rows [first, last). If the element type needs no conversion, returns a view of the file, which `owner`
   /// keeps alive. `name` appears in messages.
   Points read(std::int64_t first, std::int64_t last, std::string_view name, const std::shared_ptr<const void>& owner,
               const std::stop_token& stop) const;
+
+ private:
+  template <class T>
+  PointsOf<T> copy(std::int64_t first, std::int64_t last, std::string_view name, const std::stop_token& stop) const;
 };
 
 }  // namespace gradus::files

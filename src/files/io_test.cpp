@@ -1282,7 +1282,8 @@ TEST_F(PointsTest, KindsByEndingOrContent) {
   expect_contains(message_of<InputError>([&] { read_points(put("b.png", npy_file)); }), "b.png' is a .npy array");
   expect_contains(message_of<InputError>([&] { read_points(put("b.csv", npy_file)); }), "is a .npy array");
   expect_contains(message_of<InputError>([&] { read_points(put("b.bin", "1 2\n")); }),
-                  ".npy, .npz, .safetensors, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .csv, .tsv, .txt, .png, "
+                  ".npy, .npz, .safetensors, .h5, .hdf5, .hdf, .he5, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, "
+                  ".csv, .tsv, .txt, .png, "
                   ".jpg and .jpeg can be read, '-' is CSV from standard input");
   for (const std::string table : {"a.csv", "a.txt", "a.tsv", "-"})
     EXPECT_TRUE(is_table(table == "-" ? table : path(table)));

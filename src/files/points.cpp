@@ -22,6 +22,7 @@ namespace gradus::files {
   FORMAT(npy) \
   FORMAT(npz) \
   FORMAT(safetensors) \
+  FORMAT(hdf5) \
   FORMAT(texmex) \
   FORMAT(big_ann) \
   FORMAT(csv) \
@@ -216,9 +217,10 @@ std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOpti
     columns = static_cast<std::int64_t>(chosen.taken.size());
   }
   const ElementType type = options.type.value_or(all->rows.type());
-  const bool is_mapped = keeps_stored(all->rows, options) ||
-                         (all->rows.is_viewed() && type == all->rows.type() && options.columns.empty());
-  return PointsShape{all->rows.rows, columns, type, is_mapped};
+  const std::optional<StoredType> stored = keeps_stored(all->rows, options) ? all->rows.kind->stored : std::nullopt;
+  const bool is_mapped =
+      !all->rows.load && (stored || (all->rows.is_viewed() && type == all->rows.type() && options.columns.empty()));
+  return PointsShape{all->rows.rows, columns, type, is_mapped, stored};
 }
 
 Points read_rows(const std::string& path, std::int64_t first, std::int64_t rows, const ReadOptions& options) {

@@ -45,7 +45,8 @@ struct PointsShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   ElementType type = ElementType::f32;
-  bool is_mapped = false;  ///< true if read_rows() maps the rows; false: it copies them
+  bool is_mapped = false;                 ///< true if read_rows() maps the rows; false: it copies them
+  std::optional<StoredType> stored = {};  ///< the type in which read_rows() keeps the rows: see Points::stored
 };
 /// Returns the shape from the file's header and length, or nothing if the rows depend on each other.
 std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOptions& options = {});

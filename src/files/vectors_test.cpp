@@ -165,7 +165,8 @@ class Vectors : public tests::FolderTest {
 TEST_F(Vectors, EveryFormatHasASample) {
   std::set<std::string> endings;
   for (const Kind& kind : kinds) endings.insert(kind.ending);
-  std::set<std::string> others = {".npy", ".npz", ".csv", ".tsv", ".txt", ".png", ".jpg", ".jpeg"};
+  std::set<std::string> others = {".npy", ".npz", ".h5",  ".hdf5", ".hdf", ".he5",
+                                  ".csv", ".tsv", ".txt", ".png",  ".jpg", ".jpeg"};
   for (const Format* const format : formats_for(Reader::points)->rows()) {
     std::string_view words = format->endings;
     while (!words.empty()) {

@@ -146,11 +146,11 @@ void check_no_labels(const KMeansMemory<T>& memory) {
 }
 
 template <class T>
-void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+void check_model(MatrixView<const T> centroids, const PointRows<T>& points, KMeansMetric metric,
                  const Execution& execution) {
   execution::check_execution(execution, execution::SupportsRanks::yes);
   core::check_choice(metric, "metric");
-  check_points<T>(points, execution);
+  check_points(points, execution);
   execution::check_extent(centroids, "centroids");
   if (centroids.rows() < 1 || centroids.columns() != points.columns())
     throw InputError(about("centroids") + "the shape is " + std::to_string(centroids.rows()) + " x " +
@@ -159,27 +159,27 @@ void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMea
 }
 
 template <class T>
-void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
+void check_prediction(MatrixView<const T> centroids, const PointRows<T>& points, const KMeansMemory<T>& memory,
                       const Execution& execution) {
-  check_points<T>(points, execution);
+  check_points(points, execution);
   check_fit_memory(memory);
   if (memory.initial_centroids.rows() > 0)
     throw UsageError(about("initial centroids") + "a prediction has none; its centroids are a separate argument");
   execution::check_number(memory.weights, points.rows(), "weights", "points");
   if (!memory.labels.empty()) check_labels(memory.labels, points.rows());
-  execution::check_apart(memory.labels, "labels", points, "points");
+  with_bytes_of(points, [&](auto view) { execution::check_apart(memory.labels, "labels", view, "points"); });
   execution::check_apart(memory.labels, "labels", centroids, "centroids");
   execution::check_apart(memory.labels, "labels", memory.weights, "weights");
 }
 
 template <class T>
-void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances) {
+void check_distances(MatrixView<const T> centroids, const PointRows<T>& points, MatrixView<T> distances) {
   execution::check_view(distances, "distances");
   if (distances.rows() != points.rows() || distances.columns() != centroids.rows())
     throw UsageError(about("distances") + "the shape is " + std::to_string(distances.rows()) + " x " +
                      std::to_string(distances.columns()) + ", but " + std::to_string(points.rows()) + " x " +
                      std::to_string(centroids.rows()) + " is needed (points x centroids)");
-  execution::check_apart(distances, "distances", points, "points");
+  with_bytes_of(points, [&](auto view) { execution::check_apart(distances, "distances", view, "points"); });
   execution::check_apart(distances, "distances", centroids, "centroids");
 }
 
@@ -187,10 +187,10 @@ void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, 
   template void check_arguments(const PointRows<T>&, const KMeansOptions&, const KMeansMemory<T>&, const Execution&,  \
                                 bool);                                                                                \
   template void check_points(const PointRows<T>&, const Execution&);                                                  \
-  template void check_model(MatrixView<const T>, MatrixView<const T>, KMeansMetric, const Execution&);                \
-  template void check_prediction(MatrixView<const T>, MatrixView<const T>, const KMeansMemory<T>&, const Execution&); \
+  template void check_model(MatrixView<const T>, const PointRows<T>&, KMeansMetric, const Execution&);                \
+  template void check_prediction(MatrixView<const T>, const PointRows<T>&, const KMeansMemory<T>&, const Execution&); \
   template void check_no_labels(const KMeansMemory<T>&);                                                              \
-  template void check_distances(MatrixView<const T>, MatrixView<const T>, MatrixView<T>)
+  template void check_distances(MatrixView<const T>, const PointRows<T>&, MatrixView<T>)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -36,13 +36,13 @@ void check_no_labels(const KMeansMemory<T>& memory);
 
 /// Checks the arguments of a prediction or a transformation. `centroids` must have as many columns as `points`.
 template <class T>
-void check_model(MatrixView<const T> centroids, MatrixView<const T> points, KMeansMetric metric,
+void check_model(MatrixView<const T> centroids, const PointRows<T>& points, KMeansMetric metric,
                  const Execution& execution);
 template <class T>
-void check_prediction(MatrixView<const T> centroids, MatrixView<const T> points, const KMeansMemory<T>& memory,
+void check_prediction(MatrixView<const T> centroids, const PointRows<T>& points, const KMeansMemory<T>& memory,
                       const Execution& execution);
 template <class T>
-void check_distances(MatrixView<const T> centroids, MatrixView<const T> points, MatrixView<T> distances);
+void check_distances(MatrixView<const T> centroids, const PointRows<T>& points, MatrixView<T> distances);
 
 /// Throws an error unless each column has a finite mean and a positive finite scale.
 void check_standardization(const KMeansStandardization& by, std::int64_t columns);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/checked.hpp"
@@ -12,8 +13,11 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/standardization/standardization.hpp"
 
 namespace gradus {
+
+using kmeans_detail::PointRows;
 
 namespace {
 
@@ -93,12 +97,19 @@ struct Centered {
 };
 
 template <class T>
-Centered centered(MatrixView<const T> points, const std::vector<std::int64_t>& shown) {
+Centered centered(const PointRows<T>& points, const KMeansStandardization& by, const std::vector<std::int64_t>& shown) {
   const auto columns = static_cast<std::size_t>(points.columns());
+  Matrix<T> one(1, points.columns());
+  const auto values_of = [&](std::int64_t row) -> const T* {
+    points.copy(row, 1, one.data());
+    if (!by.empty()) kmeans_detail::standardize_rows<T>(std::as_const(one).view(), one.view(), by, 1, {});
+    return one.data();
+  };
   double largest = 0;
-  for (const std::int64_t row : shown)
+  for (const std::int64_t row : shown) {
+    const T* const coordinates = values_of(row);
     for (std::int64_t column = 0; column < points.columns(); ++column) {
-      const double value = static_cast<double>(points(row, column));
+      const auto value = static_cast<double>(coordinates[column]);
       if (!std::isfinite(value))
         throw InputError(about("points") + "row " + std::to_string(row) + ", column " + std::to_string(column) +
                              " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") +
@@ -106,12 +117,14 @@ Centered centered(MatrixView<const T> points, const std::vector<std::int64_t>& s
                          {.code = error_code::not_finite, .row = row, .column = column});
       largest = std::max(largest, std::abs(value));
     }
+  }
   Centered found{.unit = largest > 0 ? largest : 1, .rows = {}};
   Vector mean(columns, 0.0);
   for (const std::int64_t row : shown) {
     Vector& values = found.rows.emplace_back(columns);
+    const T* const coordinates = values_of(row);
     for (std::size_t column = 0; column < columns; ++column) {
-      values[column] = static_cast<double>(points(row, static_cast<std::int64_t>(column))) / found.unit;
+      values[column] = static_cast<double>(coordinates[column]) / found.unit;
       mean[column] += values[column] / static_cast<double>(shown.size());
     }
   }
@@ -121,15 +134,12 @@ Centered centered(MatrixView<const T> points, const std::vector<std::int64_t>& s
 }
 
 template <class T>
-void check(MatrixView<const T> points, const KMeansProjectionOptions& options, const Execution& execution) {
+void check(const PointRows<T>& points, const KMeansProjectionOptions& options, const Execution& execution) {
   execution::check_execution(execution);
-  execution::check_extent(points, "points", kmeans_detail::most_points);
+  kmeans_detail::check_points(points, execution);
   if (!points.place().is_host())
     throw UnsupportedError(about("points") + "they are on " + execution::gpu_number(points.place().gpu) +
                            ", but points are projected on the CPU; copy them to host memory");
-  if (points.rows() < 1 || points.columns() < 1)
-    throw InputError(about("points") + "at least one row and one column are needed, not " +
-                     std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
   if (options.points < 1) throw UsageError("a projection has at least 1 point, not " + std::to_string(options.points));
 }
 
@@ -141,18 +151,16 @@ std::uint64_t kmeans_detail::projection_bytes(std::int64_t rows, std::int64_t co
   return core::checked_multiply(shown * sizeof(double), static_cast<std::uint64_t>(columns) + 4, "points");
 }
 
-namespace detail {
-
 template <class T>
-KMeansProjection kmeans_projection(MatrixView<const T> points, const KMeansProjectionOptions& options,
-                                   const Execution& execution) {
+KMeansProjection kmeans_detail::projection_of(const PointRows<T>& points, const KMeansStandardization& by,
+                                              const KMeansProjectionOptions& options, const Execution& execution) {
   return execution::whole_call([&] {
     check(points, options, execution);
     execution::check_memory(kmeans_detail::projection_bytes(points.rows(), points.columns(), options), execution,
                             "ask for fewer points");
     KMeansProjection found{.rows = rows_shown(points.rows(), points.columns(), options), .places = {}};
     const auto shown = std::ssize(found.rows);
-    const auto [unit, rows] = centered(points, found.rows);
+    const auto [unit, rows] = centered(points, by, found.rows);
     const Vector first = component_of(rows, Vector(static_cast<std::size_t>(points.columns()), 0.0), execution.stop);
     const Vector second = component_of(rows, first, execution.stop);
     found.places = Matrix<double>(shown, 2);
@@ -163,6 +171,18 @@ KMeansProjection kmeans_projection(MatrixView<const T> points, const KMeansProje
     }
     return found;
   });
+}
+template KMeansProjection kmeans_detail::projection_of(const PointRows<float>&, const KMeansStandardization&,
+                                                       const KMeansProjectionOptions&, const Execution&);
+template KMeansProjection kmeans_detail::projection_of(const PointRows<double>&, const KMeansStandardization&,
+                                                       const KMeansProjectionOptions&, const Execution&);
+
+namespace detail {
+
+template <class T>
+KMeansProjection kmeans_projection(MatrixView<const T> points, const KMeansProjectionOptions& options,
+                                   const Execution& execution) {
+  return kmeans_detail::projection_of<T>(points, {}, options, execution);
 }
 
 template KMeansProjection kmeans_projection(MatrixView<const float>, const KMeansProjectionOptions&, const Execution&);

@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import ctypes
 import fcntl
 import html
 import importlib.util
@@ -96,9 +97,56 @@ def write_npy(path, dtype, shape, values=None, raw=None, header=None, version=b"
     return path
 
 
+def open_hdf5():
+    """Returns libhdf5, or None if the program has no library with which it reads HDF5."""
+    for name in ("libhdf5_serial.so.103", "libhdf5_serial.so.310", "libhdf5.so.310", "libhdf5.so.103"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            pass
+    return None
+
+
+HDF5 = open_hdf5()
+
+
+def write_hdf5(path, name, dtype, shape, encoded, chunk=None):
+    """Writes an HDF5 file with one dataset. The bytes `encoded` are the elements. With `chunk`, each chunk is compressed."""
+    def call(name, *arguments):
+        function = getattr(HDF5, name)
+        function.restype = ctypes.c_int64 if "create" in name else ctypes.c_int
+        result = function(*arguments)
+        assert result >= 0, name
+        return result
+
+    def sizes(numbers):
+        return (ctypes.c_uint64 * len(numbers))(*numbers)
+
+    def number(value):
+        return ctypes.c_int64(value)
+
+    call("H5open")
+    types = {"<f4": "H5T_IEEE_F32LE_g", ">f4": "H5T_IEEE_F32BE_g", "<f8": "H5T_IEEE_F64LE_g", "|u1": "H5T_STD_U8LE_g", "|i1": "H5T_STD_I8LE_g"}
+    kind = ctypes.c_int64.in_dll(HDF5, types[dtype])
+    file = number(call("H5Fcreate", path.encode(), 2, number(0), number(0)))
+    space = number(call("H5Screate_simple", len(shape), sizes(shape), None))
+    properties = number(call("H5Pcreate", ctypes.c_int64.in_dll(HDF5, "H5P_CLS_DATASET_CREATE_ID_g")))
+    if chunk:
+        call("H5Pset_chunk", properties, len(chunk), sizes(chunk))
+        call("H5Pset_deflate", properties, 1)
+        call("H5Pset_fletcher32", properties)
+    dataset = number(call("H5Dcreate2", file, name.encode(), kind, space, number(0), properties, number(0)))
+    call("H5Dwrite", dataset, kind, number(0), number(0), number(0), encoded)
+    for handle in (dataset, properties, space, file):
+        call("H5Idec_ref", handle)
+    return path + ":/" + name
+
+
 # For each format of vectors: the .npy type of its elements.
 VECTORS = {".fvecs": "<f4", ".bvecs": "|u1", ".ivecs": "<i4", ".fbin": "<f4", ".u8bin": "|u1", ".i8bin": "|i1",
            ".safetensors": "<f4"}
+if HDF5:
+    VECTORS.update({".h5": "<f4", ".hdf5": "|u1"})
 
 
 def write_vectors(path, shape, values):
@@ -107,6 +155,8 @@ def write_vectors(path, shape, values):
     rows, columns = shape
     encoded = struct.pack("<%d%s" % (rows * columns, CODES[VECTORS[ending]]), *values)
     size = len(encoded) // rows
+    if ending in (".h5", ".hdf5"):
+        return write_hdf5(path, "x", VECTORS[ending], shape, encoded, chunk=(7, columns) if ending == ".hdf5" else None)
     if ending == ".safetensors":
         header = json.dumps({"__metadata__": {"format": "np"},
                              "bias": {"dtype": "F16", "shape": [4], "data_offsets": [0, 8]},

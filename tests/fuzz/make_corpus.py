@@ -1,6 +1,6 @@
-"""Writes the fuzzers' seeds into corpus/. Some seeds are also fixtures of src/files/io_test.cpp.
+"""Writes the fuzzers' seeds into corpus/. Some seeds are also fixtures of src/files/*_test.cpp.
 
-Needs numpy and Pillow. Run this script only to add a kind of file. In the pictures, the pixel (x, y) has the values (40
+Needs numpy, h5py and Pillow. Run this script only to add a kind of file. In the pictures, the pixel (x, y) has the values (40
 x + 10 y, 200 - 30 x - 20 y, 90 + 5 x y) and the opacity 255 - 60 x, for 0 <= x < 5 and 0 <= y < 3."""
 import gzip
 import io
@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 
+import h5py
 import numpy as np
 from PIL import Image
 
@@ -94,6 +95,48 @@ put_safetensors("one.safetensors", b'{"x":{"dtype":"F32","shape":[2,3],"data_off
 put_safetensors("types.safetensors", b'{"__metadata__":{"format":"pt"},"x":{"dtype":"BF16","shape":[2,1],"data_offsets":[16,20]},'
     b'"y":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},"z\\"\\u00e9":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[20,20]}}',
     struct.pack("<qqHH", 1, -2, 0x3f80, 0xc000))
+
+# ---- HDF5 ----
+
+
+def put_hdf5(name, libver="earliest", **options):
+    (corpus / "hdf5").mkdir(exist_ok=True)
+    return h5py.File(corpus / "hdf5" / name, "w", libver=(libver, libver) if libver != "earliest" else libver, **options)
+
+
+for kind in ["<f2", "<f4", "<f8", ">f4", ">f8", "i1", "<i2", "<i4", "<i8", ">i8", "u1", "<u2", "<u4", "<u8", "?"]:
+    with put_hdf5(kind.replace("<", "little_").replace(">", "big_").replace("?", "bool") + ".h5") as file:
+        file["x"] = ramp.astype(kind)
+bfloat16 = h5py.h5t.py_create(np.dtype("<f4")).copy()
+bfloat16.set_fields(15, 7, 8, 0, 7)
+bfloat16.set_ebias(127)
+bfloat16.set_size(2)
+with put_hdf5("bfloat16.h5") as file:
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_obj_track_times(False)
+    h5py.h5d.create(file.id, b"x", bfloat16, h5py.h5s.create_simple((2, 3)), properties).write(
+        h5py.h5s.ALL, h5py.h5s.ALL, ramp.astype("<f4"))
+for kind in ["<f2", ">f2", "<f4", ">f4", ">f8", "u1", "<i8"]:
+    with put_hdf5("chunked_" + kind.replace("<", "little_").replace(">", "big_") + ".h5") as file:
+        file.create_dataset("x", data=ramp.astype(kind), chunks=(1, 2), compression="gzip", shuffle=True, fletcher32=True)
+for libver in ["v108", "v110"]:
+    with put_hdf5(libver + ".h5", libver) as file:
+        file.create_dataset("group/x", data=ramp.astype("<f4"))
+        file.create_dataset("group/y", data=ramp.astype("<f4"), chunks=(2, 3), maxshape=(None, 3))
+with put_hdf5("datasets.h5", userblock_size=512) as file:
+    file["train"] = ramp.astype("<f4")
+    file["group/vector"] = np.arange(5.0)
+    file["text"] = np.array([b"a", b"b"])
+    file["cube"] = np.zeros((2, 3, 2), "<f4")
+    file["scalar"] = 2.5
+    file["none"] = np.zeros((0, 3))
+    file["link"] = h5py.SoftLink("/train")
+    file.create_dataset("unwritten", (2, 3), "<f4", fillvalue=7)
+    parts = h5py.VirtualLayout((2, 3), "<f4")
+    parts[:] = h5py.VirtualSource("other.h5", "x", (2, 3))
+    file.create_virtual_dataset("virtual", parts)
+    file.create_dataset("external", (2, 3), "<f4", external="other.bin")
+    file.create_dataset("compact", data=np.zeros((2, 0)))
 
 # ---- CSV ----
 

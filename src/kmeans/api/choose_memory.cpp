@@ -22,16 +22,21 @@ MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOption
   KMeansShape fitted = shape;
   Execution here = execution::run_on_gpu_of(shape.place, "points", execution);
   if (here.memory_limit == 0) here.memory_limit = cpu::available_memory();
+  const auto copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * room::bytes_in_job(shape));
   std::uint64_t kept = 0;
+  if (room::is_stored(shape) && room::widens_points_first(execution)) {
+    kept = copy;
+    fitted.element_bytes = room::bytes_in_job(shape);
+  }
   for (const std::int64_t clusters : choice.clusters) {
     // Called only because it throws errors, for example for sizes that are too large.
     kmeans_memory(shape, room::options_of_fit(options, clusters), execution);
     kept = core::checked_add(kept, room::result_bytes(shape, clusters), "centroids");
   }
-  const std::uint64_t copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
   if (options.standardize) {
     kept += copy;
     fitted.place = MemoryPlace::host();
+    fitted.element_bytes = room::bytes_in_job(shape);
   }
   MemoryEstimate most;
   for (const std::int64_t clusters : choice.clusters) {
@@ -41,7 +46,7 @@ MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOption
   }
   const KMeansCriteriaOptions criteria{
       .metric = options.metric, .silhouette_points = choice.silhouette_points, .seed = options.seed};
-  const std::uint64_t judged = room::criteria_bytes(shape, choice.clusters, criteria, cpu::thread_count(execution)) +
+  const std::uint64_t judged = room::criteria_bytes(fitted, choice.clusters, criteria, cpu::thread_count(execution)) +
                                (fitted.place.is_host() ? 0 : copy);
   return {core::checked_add(kept, std::max(most.host, judged), "the memory of the job"), most.device};
 }

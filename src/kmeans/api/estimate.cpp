@@ -40,7 +40,7 @@ Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
   return {.points = shape.points,
           .dimensions = shape.dimensions,
           .clusters = options.clusters,
-          .element_bytes = std::max(shape.element_bytes, static_cast<int>(sizeof(float))),
+          .element_bytes = bytes_in_job(shape),
           .weighted = shape.weighted,
           .first_distances = share * first_distances(options.init, options.clusters, shape.dimensions),
           .stored = is_stored(shape)};
@@ -56,7 +56,7 @@ namespace {
 std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMetric metric, int threads) {
   if (!shape.stored) return 0;
   const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
-  if (needs_widened_copy(variant))
+  if (widens_points(&variant, variant.device_input))
     return core::checked_multiply(static_cast<std::uint64_t>(shape.points), row_bytes, "points");
   const std::uint64_t visit = visit_bytes(shape.points, shape.dimensions);
   if (metric == KMeansMetric::cosine) return visit;  // iterations read rows of unit length
@@ -94,6 +94,28 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
   return bytes + column_bytes(shape, threads) + std::max(initialization, iterations);
 }
 
+template <class T>
+std::uint64_t transform_memory(const PointRows<T>& points, MatrixView<const T> centroids, KMeansMetric metric,
+                               const Execution& execution) {
+  const Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
+  const bool on_gpu = execution.device == Device::gpu;
+  const bool unit_length = metric == KMeansMetric::cosine;
+  std::int64_t copied_rows = unit_length || !centroids.place().is_host() ? centroids.rows() : 0;
+  if (unit_length && !centroids.place().is_host()) copied_rows += centroids.rows();
+  if (unit_length && !on_gpu) copied_rows += points.rows();
+  std::uint64_t visited = 0;
+  if (points.is_stored() && widens_points(nullptr, on_gpu)) copied_rows += points.rows();
+  else if (points.is_stored()) visited = visit_bytes(points.rows(), points.columns());
+  return core::checked_add(column_bytes(shape, cpu::thread_count(execution)) + visited,
+                           core::checked_multiply(static_cast<std::uint64_t>(copied_rows) * sizeof(T),
+                                                  static_cast<std::uint64_t>(points.columns()), "points"),
+                           "the memory of the job");
+}
+template std::uint64_t transform_memory(const PointRows<float>&, MatrixView<const float>, KMeansMetric,
+                                        const Execution&);
+template std::uint64_t transform_memory(const PointRows<double>&, MatrixView<const double>, KMeansMetric,
+                                        const Execution&);
+
 std::uint64_t device_memory(const Shape& shape, const Execution& execution, const Variant& variant) {
   return std::max(gpu_cover_bytes(shape.points, shape.dimensions, true),
                   variant.memory(shape, cpu::thread_count(execution)).device);
@@ -112,7 +134,7 @@ Execution without(std::uint64_t bytes, const Execution& execution) {
 }
 
 std::uint64_t result_bytes(const KMeansShape& shape, std::int64_t clusters) {
-  const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
+  const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(bytes_in_job(shape));
   return core::checked_add(4 * static_cast<std::uint64_t>(shape.points),
                            core::checked_multiply(static_cast<std::uint64_t>(clusters), row_bytes + 8, "centroids"),
                            "centroids");

@@ -17,11 +17,28 @@ Shape shape_of(const KMeansShape& shape, const KMeansOptions& options);
 /// Returns true if the elements have a StoredType.
 inline bool is_stored(const KMeansShape& shape) { return shape.element_bytes == 1 || shape.element_bytes == 2; }
 
+/// Returns the bytes of an element in the type of the job.
+inline int bytes_in_job(const KMeansShape& shape) {
+  return is_stored(shape) ? static_cast<int>(sizeof(float)) : shape.element_bytes;
+}
+/// Returns the bytes of an element of the points, for KMeansShape::element_bytes.
+template <class T>
+int element_bytes(const PointRows<T>& points) {
+  return points.is_stored() ? bytes_of(points.stored().type()) : static_cast<int>(sizeof(T));
+}
+
 /// Returns the bytes of the variant's copy of the points, or 0 if the variant makes none.
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter);
 
-/// Returns true if the variant cannot read stored points, and gets a copy in the type of the job.
-inline bool needs_widened_copy(const Variant& variant) { return !variant.facts.widens_rows; }
+// These functions alone decide where stored points are copied in the type of the job. Calls, their estimates and the
+// estimates before a call ask them.
+
+/// Returns true if the call copies all points before it plans the job.
+inline bool widens_points_first(const Execution& execution) { return execution::is_for_several_gpus(execution); }
+/// Returns true if the job copies all points of a rank. `variant`: null for a job without variants.
+inline bool widens_points(const Variant* variant, bool stays_on_gpu) {
+  return variant != nullptr ? !variant->facts.widens_rows : stays_on_gpu;
+}
 
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent = Extent::fit);
@@ -35,6 +52,12 @@ SeedingFilter seeding_filter(const Execution& execution, bool stays_on_gpu, cons
              ? SeedingFilter::where_it_pays
              : SeedingFilter::never;
 }
+
+/// Returns the host memory of kmeans_transform(), without the bytes of the result. `execution` names the place of the
+/// job.
+template <class T>
+std::uint64_t transform_memory(const PointRows<T>& points, MatrixView<const T> centroids, KMeansMetric metric,
+                               const Execution& execution);
 
 /// Returns the GPU memory of a job, without its points, the copy of the points with unit length, and the weights. The
 /// seeding frees its memory before the variant allocates, so the result is the larger of these two amounts.

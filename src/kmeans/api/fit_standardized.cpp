@@ -11,7 +11,7 @@ template <class T>
 KMeansResult<T> fit_standardized(const FitCall<T>& call) {
   const JobPlan<T> plan = check(call);
   check_memory_with_copy(call, plan);
-  const StandardizedPoints<T> points(call.points.shape(), plan.rows, plan.here);
+  const StandardizedPoints<T> points(call.points, plan.rows, plan.here);
   return fit_standardized(points, call.options, call.memory, points.here());
 }
 

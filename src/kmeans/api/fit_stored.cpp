@@ -1,5 +1,4 @@
 // kmeans() of points of 8 or 16 bits.
-#include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/fit.hpp"
 #include "kmeans/api/on_gpus.hpp"
@@ -11,15 +10,15 @@ namespace room = kmeans_detail;
 
 KMeansResult<float> kmeans(const StoredMatrixView& points, const KMeansOptions& options,
                            const KMeansMemory<float>& memory, const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) {
-    const room::WidenedPoints copy(points, execution, core::Ranks::alone());
-    return room::fit_on_gpus(copy.rows(), options, memory, copy.here());
-  }
-  return execution::whole_call<float>("kmeans", execution, [&](const Execution& here, core::Ranks& ranks) {
-    if (!options.standardize) return room::fit(room::FitCall<float>{points, options, memory, here, ranks});
-    const room::WidenedPoints copy(points, here, ranks);
-    return room::fit_standardized(room::FitCall<float>{copy.rows(), options, memory, copy.here(), ranks});
-  });
+  return room::call_on_stored(
+      "kmeans", points, execution,
+      [&](MatrixView<const float> rows, const Execution& here) {
+        return room::fit_on_gpus(rows, options, memory, here);
+      },
+      [&](const Execution& here, core::Ranks& ranks) {
+        const room::FitCall<float> call{points, options, memory, here, ranks};
+        return options.standardize ? room::fit_standardized(call) : room::fit(call);
+      });
 }
 
 }  // namespace gradus

@@ -13,6 +13,7 @@
 #include "kmeans/api/widened_points.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/points/host_copy.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus {
@@ -39,7 +40,7 @@ KMeansInitialCentroids<T> initial_centroids(const FitCall<T>& call) {
 /// Copies those rows of the caller's points that have the given global numbers. Each row may be on any rank.
 template <class T>
 Matrix<T> rows_of_points(const FitCall<T>& call, const JobPlan<T>& plan, std::span<const std::int64_t> numbers) {
-  if (call.points.place().is_host()) return plan.rows.rows_at(numbers, call.points.shape());
+  if (call.points.place().is_host()) return rows_at(plan.rows, call.points, numbers);
   Matrix<T> rows(std::ssize(numbers), call.points.columns());
   for (std::int64_t index = 0; index < rows.rows(); ++index) {
     Matrix<T> copy;
@@ -56,7 +57,7 @@ KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call)
   call.ranks.agree([&] { check_no_labels(call.memory); });
   const JobPlan<T> plan = check(call);
   check_memory_with_copy(call, plan);
-  const StandardizedPoints<T> points(call.points.shape(), plan.rows, plan.here);
+  const StandardizedPoints<T> points(call.points, plan.rows, plan.here);
   Matrix<T> copy;
   KMeansInitialCentroids<T> first =
       initial_centroids(FitCall<T>{points.rows(), without_standardize(call.options),
@@ -75,18 +76,14 @@ KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call)
 
 KMeansInitialCentroids<float> kmeans_initial_centroids(const StoredMatrixView& points, const KMeansOptions& options,
                                                        const KMeansMemory<float>& memory, const Execution& execution) {
-  constexpr auto extent = room::Extent::first_centroids;
-  if (execution::is_for_several_gpus(execution)) {
-    const room::WidenedPoints copy(points, execution, core::Ranks::alone());
-    return room::initial_centroids_on_gpus(copy.rows(), options, memory, copy.here());
-  }
-  return execution::whole_call<float>(
-      "kmeans_initial_centroids", execution, [&](const Execution& here, core::Ranks& ranks) {
-        if (!options.standardize)
-          return room::initial_centroids(room::FitCall<float>{points, options, memory, here, ranks, extent});
-        const room::WidenedPoints copy(points, here, ranks);
-        return room::initial_centroids_standardized(
-            room::FitCall<float>{copy.rows(), options, memory, copy.here(), ranks, extent});
+  return room::call_on_stored(
+      "kmeans_initial_centroids", points, execution,
+      [&](MatrixView<const float> rows, const Execution& here) {
+        return room::initial_centroids_on_gpus(rows, options, memory, here);
+      },
+      [&](const Execution& here, core::Ranks& ranks) {
+        const room::FitCall<float> call{points, options, memory, here, ranks, room::Extent::first_centroids};
+        return options.standardize ? room::initial_centroids_standardized(call) : room::initial_centroids(call);
       });
 }
 

@@ -25,6 +25,7 @@ namespace {
 /// Estimates the memory of a standardized copy in host memory, and of a fit to this copy.
 MemoryEstimate standardized_memory(KMeansShape shape, KMeansOptions options, const Execution& here) {
   shape.place = MemoryPlace::host();
+  shape.element_bytes = room::bytes_in_job(shape);
   options.standardize = false;
   const auto copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
   MemoryEstimate memory = kmeans_memory(shape, options, room::without(copy, here));
@@ -76,8 +77,7 @@ MemoryEstimate room::memory_of_part(KMeansShape shape, const KMeansOptions& opti
 
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
-  if (room::is_stored(shape) && (options.standardize || !execution.gpus.empty()))
-    return widened_memory(shape, options, execution);
+  if (room::is_stored(shape) && room::widens_points_first(execution)) return widened_memory(shape, options, execution);
   const std::optional<Execution> parts = room::in_parts(shape, options.clusters, execution);
   if (parts || !execution.gpus.empty()) return memory_on_gpus(shape, options, parts ? *parts : execution);
   execution::check_execution(execution);

@@ -9,7 +9,7 @@ namespace gradus::kmeans_detail {
 template <class T>
 void check_arguments(const ModelCall<T>& call) {
   const KMeansModel<T>& model = call.model;
-  check_model(model.centroids, call.points, model.metric, call.execution);
+  check_model<T>(model.centroids, call.points, model.metric, call.execution);
   if (!model.standardization.empty()) check_standardization(model.standardization, model.centroids.columns());
 }
 
@@ -23,7 +23,7 @@ JobPlan<T> place(const ModelCall<T>& call, std::initializer_list<execution::Name
     return call_text(call.name, {.clusters = model.centroids.rows(), .metric = model.metric}) +
            rows_text("centroids", model.centroids) + standardization_text(model.standardization);
   };
-  JobPlan<T> plan(place_of_job<T>(call.ranks, call.points, places, text, call.execution, RunsVariant::yes));
+  JobPlan<T> plan(place_of_job<T>(call.ranks, call.points.shape(), places, text, call.execution, RunsVariant::yes));
   if (call.ranks.is_alone()) plan.rows = core::RankRows(call.points.rows(), call.first_row);
   return plan;
 }
@@ -32,6 +32,7 @@ template <class T>
 void describe(const ModelCall<T>& call, JobPlan<T>& plan) {
   plan.shape = {call.points.rows(), call.points.columns(), call.model.centroids.rows(), static_cast<int>(sizeof(T)),
                 !plan.weights.empty()};
+  plan.shape.stored = call.points.is_stored();
 }
 
 template <class T>

@@ -14,7 +14,7 @@ template <class T>
 struct ModelCall {
   const char* name;
   const KMeansModel<T>& model;
-  MatrixView<const T> points;
+  PointRows<T> points;
   const Execution& execution;
   core::Ranks& ranks;
   std::int64_t first_row = 0;  ///< if the points are a block of a larger table: number of their first row, for errors
@@ -32,6 +32,9 @@ KMeansPrediction predict_by_model(const ModelCall<T>& call, const KMeansMemory<T
 /// Returns the distances to the centroids of any model. The model may standardize or not.
 template <class T>
 Matrix<T> distances_by_model(const ModelCall<T>& call);
+/// Writes these distances to the caller's memory.
+template <class T>
+RunReport distances_by_model(const ModelCall<T>& call, MatrixView<T> distances);
 
 template <class T>
 void check_arguments(const ModelCall<T>& call);

@@ -98,7 +98,7 @@ KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, 
 template <class T>
 KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
                                  const Execution& execution, bool needs_labels) {
-  check_prediction(model.centroids, points, memory, execution::on_first_gpu(execution));
+  check_prediction<T>(model.centroids, points, memory, execution::on_first_gpu(execution));
   if (needs_labels) check_labels(memory.labels, points.rows());
   GpuParts<T> parts(points, execution, memory_of_model_parts(model.centroids));
   const HostModel<T> host(model, parts);
@@ -109,8 +109,8 @@ KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T
 template <class T>
 RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                             const Execution& execution) {
-  check_model(model.centroids, points, model.metric, execution::on_first_gpu(execution));
-  check_distances(model.centroids, points, distances);
+  check_model<T>(model.centroids, points, model.metric, execution::on_first_gpu(execution));
+  check_distances<T>(model.centroids, points, distances);
   GpuParts<T> parts(points, execution, memory_of_model_parts(model.centroids));
   const HostModel<T> host(model, parts);
   auto reports =
@@ -123,7 +123,7 @@ RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> poi
 
 template <class T>
 Matrix<T> transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  check_model(model.centroids, points, model.metric, execution::on_first_gpu(execution));
+  check_model<T>(model.centroids, points, model.metric, execution::on_first_gpu(execution));
   Matrix<T> distances(points.rows(), model.centroids.rows());
   transform_on_gpus(model, points, distances.view(), execution);
   return distances;

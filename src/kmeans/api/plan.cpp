@@ -35,9 +35,8 @@ JobPlan<T> check(const FitCall<T>& call) {
 template <class T>
 void describe(const FitCall<T>& call, JobPlan<T>& plan) {
   const PointRows<T>& points = call.points;
-  const int element_bytes = points.is_stored() ? bytes_of(points.stored().type()) : static_cast<int>(sizeof(T));
-  plan.shape =
-      shape_of({points.rows(), points.columns(), element_bytes, !plan.weights.empty(), points.place()}, call.options);
+  plan.shape = shape_of({points.rows(), points.columns(), element_bytes(points), !plan.weights.empty(), points.place()},
+                        call.options);
   // With several ranks, the GPUs do not compute the distances to the initial centroids.
   if (!call.ranks.is_alone()) plan.shape.first_distances = 0;
 }

@@ -48,7 +48,7 @@ JobPlan<T> check(const PredictCall<T>& call) {
     check_arguments(call);
   });
   JobPlan<T> plan = place(call, {{memory.weights.place(), "weights"}, {memory.labels.place(), "labels"}});
-  plan.weights = weights_of_rank(call.ranks, call.points, memory.weights);
+  plan.weights = weights_of_rank(call.ranks, call.points.shape(), memory.weights);
   return plan;
 }
 
@@ -58,7 +58,7 @@ void choose(const PredictCall<T>& call, JobPlan<T>& plan) {
     return choose(plan.shape, options_of(call.model.metric), plan.here, call.points.place(),
                   {{plan.weights.place(), "weights"}, {call.memory.labels.place(), "labels"}});
   });
-  plan.stays_on_gpu = stays_on_gpu(call.ranks, *plan.variant, call.points);
+  plan.stays_on_gpu = stays_on_gpu(call.ranks, *plan.variant, call.points.shape());
   choose_threads(plan.shape, *plan.variant, plan.here);
 }
 

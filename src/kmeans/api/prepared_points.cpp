@@ -20,7 +20,7 @@ PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, const PointRows<T>& gi
   source_ = plan.rows.ranks().agree([&] {
     const int threads = cpu::thread_count(plan.here);
     PointRows<T> points = given;
-    if (given.is_stored() && needs_widened_copy(*plan.variant)) {
+    if (given.is_stored() && widens_points(plan.variant, plan.stays_on_gpu)) {
       const core::PhaseTimer timer(phases, "widen");
       widened_ = widened(given, threads, plan.here.stop);
       points = std::as_const(widened_).view();

@@ -31,7 +31,7 @@ KMeansStandardization kmeans_standardization(MatrixView<const T> points, const E
       own = room::in_host_memory(points, "points", place.here, copy);
       return room::standardizing_threads(own.rows(), own.columns(), place.here);
     });
-    return room::standardization_of(own, place.rows, threads, place.here.stop);
+    return room::standardization_of<T>(own, place.rows, threads, place.here.stop);
   });
 }
 

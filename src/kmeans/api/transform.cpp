@@ -10,6 +10,7 @@
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/choose.hpp"
 #include "kmeans/api/deliver.hpp"
+#include "kmeans/api/estimate.hpp"
 #include "kmeans/api/model_call.hpp"
 #include "kmeans/api/on_gpus.hpp"
 #include "kmeans/api/prepared_points.hpp"
@@ -29,22 +30,6 @@ template <class T>
 struct TransformCall : ModelCall<T> {
   MatrixView<T> distances;
 };
-
-/// Returns the bytes of host memory that the call needs, without the bytes of the result.
-template <class T>
-std::uint64_t transform_memory(const ModelCall<T>& call, const Execution& execution) {
-  const MatrixView<const T>& points = call.points;
-  const MatrixView<const T>& centroids = call.model.centroids;
-  const Shape shape{points.rows(), points.columns(), centroids.rows(), static_cast<int>(sizeof(T)), false};
-  const bool unit_length = call.model.metric == KMeansMetric::cosine;
-  std::int64_t copied_rows = unit_length || !centroids.place().is_host() ? centroids.rows() : 0;
-  if (unit_length && !centroids.place().is_host()) copied_rows += centroids.rows();
-  if (unit_length && execution.device != Device::gpu) copied_rows += points.rows();
-  return core::checked_add(column_bytes(shape, cpu::thread_count(execution)),
-                           core::checked_multiply(static_cast<std::uint64_t>(copied_rows) * sizeof(T),
-                                                  static_cast<std::uint64_t>(points.columns()), "points"),
-                           "the memory of the job");
-}
 
 template <class T>
 JobPlan<T> check(const ModelCall<T>& call) {
@@ -74,7 +59,8 @@ void estimate(const TransformCall<T>& call, JobPlan<T>& plan) {
   call.ranks.agree([&] {
     if (plan.stays_on_gpu) execution::require_gpu(execution::this_machine(), plan.here.gpu);
     execution::check_reachable(call.distances.place(), "distances", plan.stays_on_gpu, plan.here.gpu);
-    execution::check_memory(transform_memory(call, plan.here), plan.here);
+    execution::check_memory(transform_memory(call.points, call.model.centroids, call.model.metric, plan.here),
+                            plan.here);
     cpu::start_team(cpu::thread_count(plan.here));
   });
 }
@@ -110,25 +96,29 @@ Matrix<T> transform(const ModelCall<T>& call, const JobPlan<T>& plan) {
     const auto rows = static_cast<std::uint64_t>(call.points.rows());
     const auto row_bytes = static_cast<std::uint64_t>(call.model.centroids.rows()) * sizeof(T);
     const std::uint64_t result = core::checked_multiply(rows, row_bytes, "distances");
-    execution::check_memory(core::checked_add(result, transform_memory(call, plan.here), "the memory of the job"),
-                            plan.here);
+    execution::check_memory(
+        core::checked_add(result, transform_memory(call.points, call.model.centroids, call.model.metric, plan.here),
+                          "the memory of the job"),
+        plan.here);
     return Matrix<T>(call.points.rows(), call.model.centroids.rows());
   });
   transform(TransformCall<T>{call, distances.view()});
   return distances;
 }
 
-/// Computes the distances with any model. The model may standardize or not.
+}  // namespace
+
 template <class T>
-RunReport transform_by_model(const TransformCall<T>& call) {
+RunReport distances_by_model(const ModelCall<T>& model_call, MatrixView<T> distances) {
+  const TransformCall<T> call{model_call, distances};
   if (call.model.standardization.empty()) return transform(call);
   const StandardizedCall<T> copy(call, check(call));
-  RunReport report = transform(TransformCall<T>{copy.call(), call.distances});
+  RunReport report = transform(TransformCall<T>{copy.call(), distances});
   copy.add_to(report);
   return report;
 }
-
-}  // namespace
+template RunReport distances_by_model(const ModelCall<float>&, MatrixView<float>);
+template RunReport distances_by_model(const ModelCall<double>&, MatrixView<double>);
 
 template <class T>
 Matrix<T> distances_by_model(const ModelCall<T>& call) {
@@ -151,7 +141,7 @@ RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> poin
     return room::transform_on_gpus(model, points, distances, *parts);
   constexpr const char* name = room::transform_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
-    return room::transform_by_model(room::TransformCall<T>{{name, model, points, here, ranks}, distances});
+    return room::distances_by_model(room::ModelCall<T>{name, model, points, here, ranks}, distances);
   });
 }
 

@@ -7,12 +7,10 @@
 
 namespace gradus::kmeans_detail {
 
-WidenedPoints::WidenedPoints(const StoredMatrixView& points, const Execution& execution, core::Ranks& ranks) {
-  ranks.agree([&] {
-    check_points<float>(points, execution);
-    here_ = beside_copy(points.rows(), points.columns(), sizeof(float), execution);
-    rows_ = widened<float>(points, cpu::thread_count(execution), execution.stop);
-  });
+WidenedPoints::WidenedPoints(const StoredMatrixView& points, const Execution& execution) {
+  check_points<float>(points, execution);
+  here_ = beside_copy(points.rows(), points.columns(), sizeof(float), execution);
+  rows_ = widened<float>(points, cpu::thread_count(execution), execution.stop);
 }
 
 }  // namespace gradus::kmeans_detail

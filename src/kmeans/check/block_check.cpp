@@ -29,7 +29,7 @@ void BlockCheck<T>::add(MatrixView<const T> points, VectorView<const std::int32_
   Execution here = execution;
   std::optional<StandardizedPoints<T>> standardized;
   if (!model_.standardization.empty()) {
-    check_model(model_.centroids, points, model_.metric, execution);
+    check_model(model_.centroids, PointRows<T>(points), model_.metric, execution);
     standardized.emplace(points, model_.standardization, core::RankRows(points.rows(), rows_), execution);
     points = standardized->rows();
     here = standardized->here();

@@ -38,7 +38,7 @@ KMeansCheck check_on_ranks(const KMeansModel<T>& model, MatrixView<const T> poin
     require_in_host_memory(weights.place(), "weights");
     require_exact_variant(here);
     unit = checked_centroids(model);
-    check_model(model.centroids, points, model.metric, here);
+    check_model(model.centroids, PointRows<T>(points), model.metric, here);
     execution::check_number(weights, points.rows(), "weights", "points");
   });
   core::require_same_call(ranks, core::call_line("tolerance", core::number_text(options.tolerance)) +

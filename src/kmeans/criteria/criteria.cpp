@@ -5,6 +5,8 @@
 // The points are divided into parts that depend only on the shape. Within a part, the rows are added in ascending
 // order. The sums of the parts are also added in ascending order. Therefore the bits of the result do not depend on the
 // number of threads. The sums add differences from the first point, so that coordinates far from zero lose no accuracy.
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -22,10 +24,12 @@
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans_criteria.hpp"
+#include "kmeans/api/estimate.hpp"
 #include "kmeans/criteria/criteria.hpp"
 #include "kmeans/criteria/silhouette.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/points/unit_rows.hpp"
 
 namespace gradus {
@@ -34,7 +38,7 @@ namespace room = kmeans_detail;
 
 namespace {
 
-void check_options(const KMeansCriteriaOptions& options) {
+void check_criteria_options(const KMeansCriteriaOptions& options) {
   core::check_choice(options.metric, "metric");
   if (options.silhouette_points < 2)
     throw UsageError("the silhouette needs at least 2 points, not " + std::to_string(options.silhouette_points));
@@ -47,11 +51,9 @@ void check_place(MemoryPlace place, const char* what) {
 }
 
 template <class T>
-void check_input(MatrixView<const T> points, std::span<const VectorView<const std::int32_t>> labelings) {
-  execution::check_extent(points, "points", room::most_points);
-  if (points.rows() < 1 || points.columns() < 1)
-    throw InputError(about("points") + "at least one row and one column are needed, not " +
-                     std::to_string(points.rows()) + " x " + std::to_string(points.columns()));
+void check_input(const room::PointRows<T>& points, std::span<const VectorView<const std::int32_t>> labelings,
+                 const Execution& execution) {
+  room::check_points(points, execution);
   check_place(points.place(), "points");
   for (const auto& labels : labelings) {
     execution::check_view(labels, "labels");
@@ -109,16 +111,17 @@ struct Clusters {
 template <class T>
 class Spread {
  public:
-  Spread(MatrixView<const T> points, VectorView<const std::int32_t> labels, std::int64_t clusters, int threads,
+  Spread(const room::PointRows<T>& points, VectorView<const std::int32_t> labels, std::int64_t clusters, int threads,
          const std::stop_token& stop)
       : points_(points), labels_(labels), clusters_(clusters), columns_(points.columns()), threads_(threads),
-        stop_(stop), parts_(parts_of(points.rows(), clusters, points.columns())) {}
+        stop_(stop), parts_(parts_of(points.rows(), clusters, points.columns())), first_(points.room(1)),
+        origin_(points.row(0, first_.data())) {}
 
   Clusters measure() {
     Clusters clusters;
     clusters.counts.resize(static_cast<std::size_t>(clusters_));
     for (std::int64_t row = 0; row < labels_.size(); ++row) ++clusters.counts[static_cast<std::size_t>(labels_[row])];
-    clusters.means = sums(columns_, [&](std::int64_t row, double* sum) {
+    clusters.means = sums(columns_, [&](std::int32_t, const T* row, double* sum) {
       for (std::int64_t dim = 0; dim < columns_; ++dim) sum[dim] += shifted(row, dim);
     });
     for (std::int64_t cluster = 0; cluster < clusters_; ++cluster)
@@ -127,8 +130,8 @@ class Spread {
           clusters.means[static_cast<std::size_t>(cluster * columns_ + dim)] /=
               static_cast<double>(clusters.counts[static_cast<std::size_t>(cluster)]);
     const double* const means = clusters.means.data();
-    const std::vector<double> spread = sums(2, [&](std::int64_t row, double* sum) {
-      const double* const mean = means + labels_[row] * columns_;
+    const std::vector<double> spread = sums(2, [&](std::int32_t label, const T* row, double* sum) {
+      const double* const mean = means + label * columns_;
       double squares = 0;
       for (std::int64_t dim = 0; dim < columns_; ++dim) {
         const double difference = shifted(row, dim) - mean[dim];
@@ -145,24 +148,25 @@ class Spread {
   }
 
  private:
-  double shifted(std::int64_t row, std::int64_t dim) const {
-    return static_cast<double>(points_(row, dim)) - static_cast<double>(points_(0, dim));
+  double shifted(const T* row, std::int64_t dim) const {
+    return static_cast<double>(row[dim]) - static_cast<double>(origin_[dim]);
   }
 
-  /// Calls add(row, sums) for each row, with the sums of the row's cluster. Returns the sums of all clusters, with
-  /// `width` numbers per cluster.
+  /// Calls add(label, row, sums) for each row, with the sums of the row's cluster. Returns the sums of all clusters,
+  /// with `width` numbers per cluster.
   template <class Add>
   std::vector<double> sums(std::int64_t width, const Add& add) const {
     const std::int64_t size = clusters_ * width;
     std::vector<double> parts(static_cast<std::size_t>(parts_ * size));
     const std::int64_t stretch = core::chunk_length(points_.rows(), columns_);
+    Buffer<T> room(points_.room(threads_));
 #pragma omp parallel for num_threads(threads_) schedule(dynamic) if (threads_ > 1)
     for (std::int64_t part = 0; part < parts_; ++part) {
       const cpu::Range rows = cpu::share(points_.rows(), static_cast<int>(part), static_cast<int>(parts_));
       double* const own = parts.data() + part * size;
       for (std::int64_t first = rows.begin; first < rows.end && !stop_.stop_requested(); first += stretch)
         for (std::int64_t row = first; row < std::min(first + stretch, rows.end); ++row)
-          add(row, own + labels_[row] * width);
+          add(labels_[row], points_.row(row, room.data(), omp_get_thread_num()), own + labels_[row] * width);
     }
     core::honour_stop(stop_, "stopped while measuring clusters");
     std::vector<double> total(static_cast<std::size_t>(size));
@@ -172,13 +176,15 @@ class Spread {
     return total;
   }
 
-  MatrixView<const T> points_;
+  room::PointRows<T> points_;
   VectorView<const std::int32_t> labels_;
   std::int64_t clusters_;
   std::int64_t columns_;
   int threads_;
   std::stop_token stop_;
   std::int64_t parts_;
+  Buffer<T> first_;  ///< memory for the first row
+  const T* origin_;  ///< the first row
 };
 
 double squared_distance_of(const double* one, const double* other, std::int64_t columns) {
@@ -263,7 +269,7 @@ room::Labeling labeling_of(VectorView<const std::int32_t> labels, const std::vec
 template <class T>
 class Criteria {
  public:
-  Criteria(MatrixView<const T> points, std::span<const VectorView<const std::int32_t>> labelings,
+  Criteria(const room::PointRows<T>& points, std::span<const VectorView<const std::int32_t>> labelings,
            const KMeansCriteriaOptions& options, const Execution& execution)
       : points_(points), labelings_(labelings), options_(options), execution_(execution),
         threads_(cpu::thread_count(execution)) {}
@@ -283,7 +289,8 @@ class Criteria {
       constexpr double nanoseconds_a_product = 0.4;
       threads_ = cpu::start_team(cpu::chosen_threads(
           nanoseconds_a_product * static_cast<double>((points_.rows() + side * side) * columns), execution_));
-      room::examine<T>(points_, {}, {}, threads_, execution_.stop);
+      room::examine<T>(
+          *room::points_in_host_memory<T>(points_, {}, threads_, execution_.stop, core::RankRows(points_.rows())), {});
       if (options_.metric == KMeansMetric::cosine) {
         unit_ = room::unit_rows<T>(points_, "points", threads_, execution_.stop);
         points_ = std::as_const(unit_).view();
@@ -311,7 +318,8 @@ class Criteria {
   std::uint64_t bytes() const {
     std::vector<std::int64_t> clusters;
     for (const auto& labels : labelings_) clusters.push_back(label_count(labels));
-    return room::criteria_bytes({points_.rows(), points_.columns(), sizeof(T)}, clusters, options_, threads_);
+    return room::criteria_bytes({points_.rows(), points_.columns(), room::element_bytes(points_)}, clusters, options_,
+                                threads_);
   }
 
   KMeansCriteria indices(VectorView<const std::int32_t> labels, std::int64_t present) const {
@@ -326,11 +334,11 @@ class Criteria {
     std::vector<room::Labeling> labelings;
     for (const auto& labels : labelings_) labelings.push_back(labeling_of(labels, rows));
     Matrix<T> copy;
-    MatrixView<const T> sample = points_;
-    if (std::ssize(rows) < points_.rows()) {
+    MatrixView<const T> sample = points_.shape();
+    if (points_.is_stored() || std::ssize(rows) < points_.rows()) {
       copy = Matrix<T>(std::ssize(rows), points_.columns());
       for (std::size_t row = 0; row < rows.size(); ++row)
-        std::copy_n(points_.row(rows[row]), points_.columns(), copy.row(static_cast<std::int64_t>(row)));
+        points_.copy(rows[row], 1, copy.row(static_cast<std::int64_t>(row)));
       sample = std::as_const(copy).view();
     }
     const auto means =
@@ -338,7 +346,7 @@ class Criteria {
     for (std::size_t index = 0; index < means.size(); ++index) criteria[index].silhouette = means[index];
   }
 
-  MatrixView<const T> points_;
+  room::PointRows<T> points_;
   std::span<const VectorView<const std::int32_t>> labelings_;
   KMeansCriteriaOptions options_;
   const Execution& execution_;
@@ -355,7 +363,7 @@ std::uint64_t criteria_bytes(const KMeansShape& shape, std::span<const std::int6
                              const KMeansCriteriaOptions& options, int threads) {
   const auto rows = static_cast<std::uint64_t>(shape.points);
   const auto columns = static_cast<std::uint64_t>(shape.dimensions);
-  const auto element_bytes = static_cast<std::uint64_t>(shape.element_bytes);
+  const auto element_bytes = static_cast<std::uint64_t>(bytes_in_job(shape));
   const std::int64_t sample = std::min(shape.points, options.silhouette_points);
   std::uint64_t most = rows / 8;
   std::vector<Labeling> sizes;
@@ -367,12 +375,27 @@ std::uint64_t criteria_bytes(const KMeansShape& shape, std::span<const std::int6
   }
   const auto drawn = static_cast<std::uint64_t>(sample);
   std::uint64_t all = drawn * 4 * clusters.size() + silhouette_bytes(sample, sizes, threads);
-  if (drawn < rows) all += drawn * columns * element_bytes;
+  if (drawn < rows || is_stored(shape)) all += drawn * columns * element_bytes;
   all = std::max(all, most);
   if (options.metric == KMeansMetric::cosine)
     all = core::checked_add(all, core::checked_multiply(rows * element_bytes, columns, "points"), "points");
+  if (is_stored(shape)) all += visit_bytes(shape.points, shape.dimensions);
   return all;
 }
+
+template <class T>
+KMeansCriteriaResult criteria_of(const PointRows<T>& points, std::span<const VectorView<const std::int32_t>> labelings,
+                                 const KMeansCriteriaOptions& options, const Execution& execution) {
+  execution::check_execution(execution);
+  check_criteria_options(options);
+  check_input(points, labelings, execution);
+  return execution::whole_call(
+      execution, [&](const Execution& here) { return Criteria<T>(points, labelings, options, here).measure(); });
+}
+template KMeansCriteriaResult criteria_of(const PointRows<float>&, std::span<const VectorView<const std::int32_t>>,
+                                          const KMeansCriteriaOptions&, const Execution&);
+template KMeansCriteriaResult criteria_of(const PointRows<double>&, std::span<const VectorView<const std::int32_t>>,
+                                          const KMeansCriteriaOptions&, const Execution&);
 
 }  // namespace kmeans_detail
 
@@ -382,11 +405,7 @@ template <class T>
 KMeansCriteriaResult kmeans_criteria(MatrixView<const T> points,
                                      std::span<const VectorView<const std::int32_t>> labelings,
                                      const KMeansCriteriaOptions& options, const Execution& execution) {
-  execution::check_execution(execution);
-  check_options(options);
-  check_input(points, labelings);
-  return execution::whole_call(
-      execution, [&](const Execution& here) { return Criteria<T>(points, labelings, options, here).measure(); });
+  return room::criteria_of<T>(points, labelings, options, execution);
 }
 
 template KMeansCriteriaResult kmeans_criteria(MatrixView<const float>, std::span<const VectorView<const std::int32_t>>,

@@ -16,5 +16,10 @@ MatrixView<const T> in_host_memory(MatrixView<const T> rows, const char* what, c
   copy = copy_of_gpu_rows(rows, what, execution);
   return std::as_const(copy).view();
 }
+/// Overload for points. Stored points are always in host memory.
+template <class T>
+PointRows<T> in_host_memory(const PointRows<T>& rows, const char* what, const Execution& execution, Matrix<T>& copy) {
+  return rows.is_stored() ? rows : in_host_memory(rows.shape(), what, execution, copy);
+}
 
 }  // namespace gradus::kmeans_detail

@@ -131,13 +131,18 @@ void HostPoints<T>::to_unit_rows() {
 }
 
 template <class T>
-Matrix<T> HostPoints<T>::rows_at(std::span<const std::int64_t> numbers) const {
-  return this->rank_rows().template rows_at<T>(numbers, points_.columns(), [&](std::span<const std::int64_t> wanted) {
-    Matrix<T> copies(std::ssize(wanted), points_.columns());
+Matrix<T> rows_at(const core::RankRows& rank_rows, const PointRows<T>& own, std::span<const std::int64_t> numbers) {
+  return rank_rows.rows_at<T>(numbers, own.columns(), [&](std::span<const std::int64_t> wanted) {
+    Matrix<T> copies(std::ssize(wanted), own.columns());
     for (std::int64_t index = 0; index < copies.rows(); ++index)
-      own().copy(wanted[static_cast<std::size_t>(index)] - this->rank_rows().first(), 1, copies.row(index));
+      own.copy(wanted[static_cast<std::size_t>(index)] - rank_rows.first(), 1, copies.row(index));
     return copies;
   });
+}
+
+template <class T>
+Matrix<T> HostPoints<T>::rows_at(std::span<const std::int64_t> numbers) const {
+  return kmeans_detail::rows_at(this->rank_rows(), own(), numbers);
 }
 
 template <class T>
@@ -310,6 +315,7 @@ std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>& points
 
 #define GRADUS_INSTANTIATE(T)                                                                                   \
   template class HostPoints<T>;                                                                                 \
+  template Matrix<T> rows_at(const core::RankRows&, const PointRows<T>&, std::span<const std::int64_t>);        \
   template Matrix<T> widened(const PointRows<T>&, int, const std::stop_token&);                                 \
   template std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>&, VectorView<const T>, int, \
                                                                  std::stop_token, const core::RankRows&)

@@ -46,6 +46,10 @@ class HostPoints : public PointSource<T> {
   Matrix<T> owned_;  ///< a copy of the rows, if they had to be copied
 };
 
+/// Returns copies of the rows with the given global numbers. `own` are this rank's rows. Collective.
+template <class T>
+Matrix<T> rows_at(const core::RankRows& rank_rows, const PointRows<T>& own, std::span<const std::int64_t> numbers);
+
 /// Returns this rank's points in host memory. The rank may have no points.
 template <class T>
 std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>& points, VectorView<const T> weights,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,19 +25,35 @@ using core::ExactAccumulator;
 constexpr std::string_view standardizing_stopped = "stopped while standardizing the columns";
 constexpr std::int64_t operations_of_a_sum = 16;
 
-/// Calls each(row, sums) for this rank's rows. each() adds the terms of a row to the exact sums. Returns the sums.
-template <class Each>
-std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int threads, const std::stop_token& stop,
-                                       const Each& each) {
+/// Returns a range of the columns of all rows.
+template <class T>
+PointRows<T> columns_of(const PointRows<T>& points, std::int64_t first, std::int64_t count) {
+  if (points.rows() == 0) first = 0;  // there may be no address
+  if constexpr (sizeof(T) == sizeof(float))
+    if (const StoredMatrixView& all = points.stored(); points.is_stored())
+      return StoredMatrixView(static_cast<const std::byte*>(all.data()) + first * bytes_of(all.type()), all.type(),
+                              all.rows(), count, all.row_stride());
+  const MatrixView<const T>& all = points.shape();
+  return MatrixView<const T>(all.data() + first, all.rows(), count, all.row_stride());
+}
+
+/// Calls each(row, sums) for this rank's rows. each() adds the terms of a row to `count` exact sums. Returns the sums.
+template <class T, class Each>
+std::vector<ExactAccumulator> own_sums(const PointRows<T>& points, std::size_t count, int threads,
+                                       const std::stop_token& stop, const Each& each) {
+  const std::int64_t rows = points.rows();
   const std::int64_t stretch =
       core::chunk_length(rows, operations_of_a_sum * static_cast<std::int64_t>(count), threads);
+  Buffer<T> room(points.room(threads));
   std::vector<std::vector<ExactAccumulator>> parts(static_cast<std::size_t>(threads),
                                                    std::vector<ExactAccumulator>(count));
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1 && rows > stretch)
   for (std::int64_t first = 0; first < rows; first += stretch) {
     if (stop.stop_requested()) continue;
-    ExactAccumulator* const sums = parts[static_cast<std::size_t>(omp_get_thread_num())].data();
-    for (std::int64_t row = first; row < std::min(first + stretch, rows); ++row) each(row, sums);
+    const int thread = omp_get_thread_num();
+    ExactAccumulator* const sums = parts[static_cast<std::size_t>(thread)].data();
+    for (std::int64_t row = first; row < std::min(first + stretch, rows); ++row)
+      each(points.row(row, room.data(), thread), sums);
   }
   core::honour_stop(stop, standardizing_stopped);
   for (std::size_t part = 1; part < parts.size(); ++part)
@@ -45,12 +62,12 @@ std::vector<ExactAccumulator> own_sums(std::int64_t rows, std::size_t count, int
 }
 
 /// Like own_sums(), but over the rows of all ranks.
-template <class Each>
-std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t count, int threads,
+template <class T, class Each>
+std::vector<ExactAccumulator> exact_sums(const PointRows<T>& points, core::Ranks& ranks, std::size_t count, int threads,
                                          const std::stop_token& stop, const Each& each) {
   std::vector<ExactAccumulator> sums;
-  rows.ranks().add_up(
-      count * core::accumulator_limbs, [&] { sums = own_sums(rows.own(), count, threads, stop, each); },
+  ranks.add_up(
+      count * core::accumulator_limbs, [&] { sums = own_sums(points, count, threads, stop, each); },
       [&](std::span<std::uint64_t> words) { core::Ranks::put(sums, words); },
       [&](std::span<const std::uint64_t> words) { core::Ranks::take(words, sums); });
   return sums;
@@ -58,12 +75,14 @@ std::vector<ExactAccumulator> exact_sums(const core::RankRows& rows, std::size_t
 
 /// Throws InputError if a value is not finite. `first` is the global number of the first row.
 template <class T>
-void require_finite(MatrixView<const T> points, std::int64_t first, const std::stop_token& stop) {
+void require_finite(const PointRows<T>& points, std::int64_t first, const std::stop_token& stop) {
   core::RarePoll look(stop, standardizing_stopped);
+  Buffer<T> room(points.room(1));
   for (std::int64_t row = 0; row < points.rows(); ++row) {
     look.honour_stop();
+    const T* const values = points.row(row, room.data());
     for (std::int64_t column = 0; column < points.columns(); ++column)
-      if (const double value = static_cast<double>(points(row, column)); !std::isfinite(value))
+      if (const auto value = static_cast<double>(values[column]); !std::isfinite(value))
         throw InputError(about("points") + "row " + std::to_string(first + row) + ", column " + std::to_string(column) +
                              " (counted from 0) is " + (std::isnan(value) ? "NaN" : "infinite") +
                              ", not a finite number",
@@ -71,26 +90,25 @@ void require_finite(MatrixView<const T> points, std::int64_t first, const std::s
   }
 }
 
-/// Appends the mean and scale of `columns` columns to `by`. The first of these columns is column `first`.
+/// Appends the mean and scale of the columns of `points` to `by`. The first of these columns has the number `first`.
 template <class T>
-void add_columns(MatrixView<const T> points, const core::RankRows& rank_rows, std::int64_t first, std::int64_t columns,
-                 int threads, const std::stop_token& stop, KMeansStandardization& by) {
+void add_columns(const PointRows<T>& points, const core::RankRows& rank_rows, std::int64_t first, int threads,
+                 const std::stop_token& stop, KMeansStandardization& by) {
+  const std::int64_t columns = points.columns();
   const auto count = static_cast<std::size_t>(columns);
   ExactAccumulator rows;
   rows.add(static_cast<double>(rank_rows.all()));
   const std::vector<ExactAccumulator> sums =
-      exact_sums(rank_rows, count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
-        for (std::int64_t column = 0; column < columns; ++column)
-          own[column].add(static_cast<double>(points(row, first + column)));
+      exact_sums(points, rank_rows.ranks(), count, threads, stop, [&](const T* row, ExactAccumulator* own) {
+        for (std::int64_t column = 0; column < columns; ++column) own[column].add(static_cast<double>(row[column]));
       });
   std::vector<double> mean;
   for (const ExactAccumulator& sum : sums) mean.push_back(sum.quotient<double>(rows));
   // Computes the moments about the rounded mean. The code below subtracts the effect of the rounding from the variance.
   const std::vector<ExactAccumulator> moments =
-      exact_sums(rank_rows, 2 * count, threads, stop, [&](std::int64_t row, ExactAccumulator* own) {
+      exact_sums(points, rank_rows.ranks(), 2 * count, threads, stop, [&](const T* row, ExactAccumulator* own) {
         for (std::int64_t column = 0; column < columns; ++column) {
-          const double from_mean =
-              static_cast<double>(points(row, first + column)) - mean[static_cast<std::size_t>(column)];
+          const double from_mean = static_cast<double>(row[column]) - mean[static_cast<std::size_t>(column)];
           own[2 * column].add(from_mean);
           own[2 * column + 1].add_product(from_mean, from_mean);
         }
@@ -117,7 +135,7 @@ int standardizing_threads(std::int64_t rows, std::int64_t columns, const Executi
 }
 
 template <class T>
-KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
+KMeansStandardization standardization_of(const PointRows<T>& points, const core::RankRows& rows, int threads,
                                          const std::stop_token& stop) {
   // Processes a block of columns at a time. One sum takes about a kilobyte. Therefore, the sums of all columns together
   // could need more memory than the points.
@@ -125,23 +143,26 @@ KMeansStandardization standardization_of(MatrixView<const T> points, const core:
   rows.ranks().agree([&] { require_finite(points, rows.first(), stop); });
   KMeansStandardization by;
   for (std::int64_t first = 0; first < points.columns(); first += columns_at_a_time)
-    add_columns(points, rows, first, std::min(columns_at_a_time, points.columns() - first), threads, stop, by);
+    add_columns(columns_of(points, first, std::min(columns_at_a_time, points.columns() - first)), rows, first, threads,
+                stop, by);
   return by;
 }
 
 template <class T>
-void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, const KMeansStandardization& by,
+void standardize_rows(const PointRows<T>& rows, MatrixView<T> standardized, const KMeansStandardization& by,
                       int threads, const std::stop_token& stop) {
   const std::int64_t stretch = core::chunk_length(rows.rows(), 4 * rows.columns(), threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows.rows() > stretch)
   for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
     if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row)
+    for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row) {
+      T* const to = standardized.row(row);
+      const T* const from = rows.row(row, to);
       for (std::int64_t column = 0; column < rows.columns(); ++column) {
         const auto index = static_cast<std::size_t>(column);
-        standardized(row, column) =
-            static_cast<T>((static_cast<double>(rows(row, column)) - by.mean[index]) / by.scale[index]);
+        to[column] = static_cast<T>((static_cast<double>(from[column]) - by.mean[index]) / by.scale[index]);
       }
+    }
   }
   core::honour_stop(stop, standardizing_stopped);
 }
@@ -158,9 +179,9 @@ Matrix<T> restored(MatrixView<const T> rows, const KMeansStandardization& by) {
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                           \
-  template KMeansStandardization standardization_of(MatrixView<const T>, const core::RankRows&, int,    \
+  template KMeansStandardization standardization_of(const PointRows<T>&, const core::RankRows&, int,    \
                                                     const std::stop_token&);                            \
-  template void standardize_rows(MatrixView<const T>, MatrixView<T>, const KMeansStandardization&, int, \
+  template void standardize_rows(const PointRows<T>&, MatrixView<T>, const KMeansStandardization&, int, \
                                  const std::stop_token&);                                               \
   template Matrix<T> restored(MatrixView<const T>, const KMeansStandardization&)
 GRADUS_INSTANTIATE(float);

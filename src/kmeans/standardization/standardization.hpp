@@ -4,6 +4,7 @@
 #include <stop_token>
 
 #include "gradus/kmeans_standardization.hpp"
+#include "kmeans/points/point_rows.hpp"
 #include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
@@ -13,13 +14,13 @@ namespace gradus::kmeans_detail {
 /// message that begins with "points: ", if a value is too large or not finite. Throws InterruptedError after a stop
 /// request.
 template <class T>
-KMeansStandardization standardization_of(MatrixView<const T> points, const core::RankRows& rows, int threads,
+KMeansStandardization standardization_of(const PointRows<T>& points, const core::RankRows& rows, int threads,
                                          const std::stop_token& stop);
 
 /// Writes the standardized rows. `standardized` may be the same memory as `rows`. Throws InterruptedError after a stop
 /// request.
 template <class T>
-void standardize_rows(MatrixView<const T> rows, MatrixView<T> standardized, const KMeansStandardization& by,
+void standardize_rows(const PointRows<T>& rows, MatrixView<T> standardized, const KMeansStandardization& by,
                       int threads, const std::stop_token& stop);
 
 template <class T>

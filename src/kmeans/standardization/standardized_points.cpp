@@ -16,7 +16,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 template <class T>
-Matrix<T> standardized_copy(MatrixView<const T> rows, const KMeansStandardization& by, int threads,
+Matrix<T> standardized_copy(const PointRows<T>& rows, const KMeansStandardization& by, int threads,
                             const std::stop_token& stop) {
   Matrix<T> copy(rows.rows(), rows.columns());
   standardize_rows(rows, copy.view(), by, threads, stop);
@@ -41,16 +41,16 @@ Execution beside_copy(std::int64_t rows, std::int64_t columns, std::size_t eleme
 }
 
 template <class T>
-StandardizedPoints<T>::StandardizedPoints(MatrixView<const T> points, const core::RankRows& rows, const Execution& here)
+StandardizedPoints<T>::StandardizedPoints(const PointRows<T>& points, const core::RankRows& rows, const Execution& here)
     : StandardizedPoints(points, KMeansStandardization{}, rows, here) {}
 
 template <class T>
-StandardizedPoints<T>::StandardizedPoints(MatrixView<const T> points, KMeansStandardization by,
+StandardizedPoints<T>::StandardizedPoints(const PointRows<T>& points, KMeansStandardization by,
                                           const core::RankRows& rows, const Execution& here)
     : ranks_(&rows.ranks()), by_(std::move(by)) {
   const auto start = core::Clock::now();
   int threads = 1;
-  MatrixView<const T> from;
+  PointRows<T> from;
   ranks_->agree([&] {
     here_ = beside_copy(points.rows(), points.columns(), sizeof(T), here);
     threads = standardizing_threads(points.rows(), points.columns(), here_);
@@ -76,8 +76,8 @@ KMeansMemory<T> StandardizedPoints<T>::standardized(const KMeansMemory<T>& memor
   ranks_->agree([&] {
     if (memory.initial_centroids.rows() == 0) return;
     Matrix<T> copy;
-    centroids = standardized_copy(in_host_memory(memory.initial_centroids, "initial centroids", here_, copy), by_, 1,
-                                  here_.stop);
+    centroids = standardized_copy<T>(in_host_memory(memory.initial_centroids, "initial centroids", here_, copy), by_, 1,
+                                     here_.stop);
     result.initial_centroids = std::as_const(centroids).view();
   });
   return result;

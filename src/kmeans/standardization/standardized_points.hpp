@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gradus/kmeans.hpp"
+#include "kmeans/points/point_rows.hpp"
 #include "ranks/ranks.hpp"
 
 namespace gradus::kmeans_detail {
@@ -15,9 +16,9 @@ class StandardizedPoints {
   /// Standardizes by the mean and scale of the points of all ranks. All ranks must construct the object together.
   /// `here` is the Execution of the call, with the stop token of all ranks. Throws OutOfMemoryError if there is not
   /// enough memory for a copy of the points.
-  StandardizedPoints(MatrixView<const T> points, const core::RankRows& rows, const Execution& here);
+  StandardizedPoints(const PointRows<T>& points, const core::RankRows& rows, const Execution& here);
   /// Standardizes by a given mean and scale.
-  StandardizedPoints(MatrixView<const T> points, KMeansStandardization by, const core::RankRows& rows,
+  StandardizedPoints(const PointRows<T>& points, KMeansStandardization by, const core::RankRows& rows,
                      const Execution& here);
 
   MatrixView<const T> rows() const { return rows_.view(); }

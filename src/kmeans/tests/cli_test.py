@@ -387,6 +387,10 @@ class Usage(Case):
                                             ("--checkpoint", self.path("fit.npz")))]
         jobs += [("kmeans", points, points, *fit[2:], *more) for more in ((), ("--standardize",), ("--report", page))]
         jobs += [("kmeans", doubles, *fit[2:], "--dtype", "f32", "--standardize", "--report", page)]
+        small = write_npy(self.path("u.npy"), "|u1", (20000, 9), raw=bytes(at * 7919 % 251 for at in range(180000)))
+        jobs += [("kmeans", small, *job[2:], *more) for job in (fit, several)
+                 for more in ((), ("--metric", "cosine"), ("--standardize", "--report", page))]
+        jobs += [("kmeans", small, small, *fit[2:])]
         for job in jobs:
             with self.subTest(job=job[1:]):
                 job = (*job, "--threads", 1, "--quiet")

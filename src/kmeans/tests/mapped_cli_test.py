@@ -13,7 +13,8 @@ import struct
 import subprocess
 import zipfile
 
-from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy, write_vectors
+import kit
+from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_hdf5, write_npy, write_vectors
 
 IS_MAPPED = "it is mapped, not copied"
 N, D, K = 4000, 64, 3
@@ -44,6 +45,13 @@ class MappedCase(Case):
     def vectors(self, ending):
         return write_vectors(self.path("points" + ending), (N, D), self.values)
 
+    def hdf5(self, dtypes, chunk=None):
+        """Returns a job for each type, or none without libhdf5."""
+        packed = {"<f4": "<%df", "<f8": "<%dd"}
+        return [[write_hdf5(self.path("%s%s.h5" % (dtype[1:], "c" if chunk else "")), "x", dtype, (N, D),
+                            struct.pack(packed[dtype] % len(self.values), *self.values), chunk)]
+                for dtype in dtypes if kit.HDF5]
+
     def stored(self):
         """Returns files of points of 8 or 16 bits by the name of their type and their ending."""
         return {"f16.npy": self.npy("f2.npy", "<f2"), "u8.npy": self.npy("u1.npy", "|u1"), "u8.u8bin": self.vectors(".u8bin"),
@@ -68,12 +76,12 @@ class MappedCase(Case):
     def weights(self, dtype):
         return write_npy(self.path("weights%s.npy" % dtype[1:]), dtype, (N,), [row % 7 for row in range(N)])
 
-    def fit(self, *arguments, limit=None, status=0, **options):
+    def fit(self, *arguments, limit=None, status=0, clusters=K, **options):
         """Returns centroids and labels of a fit, and what it said."""
         out = self.path("out")
         shutil.rmtree(out, ignore_errors=True)
         limits = ["--memory-limit", limit] if limit else []
-        result = gradus("kmeans", *arguments, "-k", K, "-o", out, "--threads", 2, "--device", "cpu", *limits, **options)
+        result = gradus("kmeans", *arguments, "-k", clusters, "-o", out, "--threads", 2, "--device", "cpu", *limits, **options)
         self.assertEqual(result.returncode, status, result.stderr)
         if status:
             return result.stderr
@@ -93,17 +101,18 @@ class Table(MappedCase):
             "`.npy` of `f4` or `f8`, in C order and native byte order": [[f4()], [self.npy("f8.npy", "<f8")]],
             "`.fvecs`, `.fbin`, `F32` or `F64` in `.safetensors`": [[self.vectors(".fvecs")], [self.vectors(".fbin")],
                                                                     [self.vectors(".safetensors")]],
+            "contiguous datasets of `f4` or `f8` in HDF5, in native byte order": self.hdf5(["<f4", "<f8"]),
             "`u1`, `i1` or `f2` in `.npy`; `.bvecs`, `.u8bin`, `.i8bin`; `U8`, `I8`, `F16` or `BF16` in `.safetensors`: "
-            "on the CPU, with one `-k` and without `--report`": [[points] for points in self.stored().values()],
+            "on the CPU": [[points] for points in self.stored().values()],
             "`--weights`, `--init`, `--restarts` and every other option of the fit": [
                 [f4(), "--weights", self.weights("<f4")], [f4(), "--weights", self.weights("<f8")],
                 [f4(), "--init", self.part(0, K, "first.npy")], [f4(), "--restarts", 2]],
             "`.npy` in Fortran order or the other byte order": [[self.npy("fortran.npy", "<f4", True)],
                                                                [self.npy("swapped.npy", ">f4")]],
-            "other types, which are widened": [[self.npy("u2.npy", "<u2")], [self.vectors(".ivecs")],
-                                              [self.npy("u1.npy", "|u1"), "--report", self.path("page.html")]],
+            "other types, which are widened": [[self.npy("u2.npy", "<u2")], [self.vectors(".ivecs")]],
             "an array in `.npz`, whose bytes are compressed or not aligned": [[self.npz("packed.npz", zipfile.ZIP_DEFLATED)],
                                                                               [self.npz("stored.npz", zipfile.ZIP_STORED)]],
+            "chunked or compressed datasets of HDF5": self.hdf5(["<f4"], (100, D)),
             "text, pictures, standard input": [[self.csv()], ["-"]],
             "several files": [[self.part(0, 1000, "part-1.npy"), self.part(1000, N, "part-2.npy")]],
             "`--dtype` with another type than the file's": [[self.npy("wide.npy", "<f8"), "--dtype", "f32"]],
@@ -158,13 +167,50 @@ class Bytes(MappedCase):
             expected = self.fit(copied, *options)[:2]
             hashes = self.summary()["input_hashes"]
             for name, points in self.stored().items():
-                copies = {"--metric": 1, "--standardize": 2}.get((options + [""])[0], 0)
-                stored = "f32" if options == ["--standardize"] else name.split(".")[0]  # standardizing reads a copy in f32
+                copies = {"--metric": 1, "--standardize": 1}.get((options + [""])[0], 0)
                 self.assertEqual(self.fit(points, *options, limit=STORED_LIMIT + 4 * N * D * copies)[:2], expected, (points, options))
                 summary = self.summary()
-                self.assertEqual((summary["dtype"], summary["stored_dtype"]), ("f32", stored))
+                self.assertEqual((summary["dtype"], summary["stored_dtype"]), ("f32", name.split(".")[0]))
                 self.assertEqual(summary["input_hashes"], hashes)
             self.fit(points, *options, "--variant", "sequential")
+
+    def test_stored_choices_and_pages(self):
+        """The choice of k and the page have the bytes of f4, without a copy in f4."""
+        copied, page = self.npy("copied.npy", "<f4", True), self.path("page.html")
+        picture = lambda: re.search(r'"series":.*?</script>', content(page, "r"), re.S)[0]
+        for options in ([], ["--metric", "cosine"], ["--standardize"]):
+            several = ["--silhouette-points", 300, *options]
+            expected = self.fit(copied, *several, clusters="2..4")[:2]
+            takes = [{**fit, "seconds": 0} for fit in self.summary()["choice"]["fits"]]
+            self.fit(copied, "--report", page, *options)
+            shown = picture()
+            for name, points in self.stored().items():
+                limit = STORED_LIMIT + (4 * N * D if options else 0)
+                self.assertEqual(self.fit(points, *several, clusters="2..4", limit=limit)[:2], expected, (points, options))
+                summary = self.summary()
+                self.assertEqual([{**fit, "seconds": 0} for fit in summary["choice"]["fits"]], takes)
+                self.assertEqual(summary["stored_dtype"], name.split(".")[0])
+            # The projection keeps the rows that it shows in double: all rows of this file.
+            self.fit(points, "--report", page, *options, limit=8 * N * (D + 4) + 1000)
+            self.assertEqual(picture(), shown)
+            self.assertEqual(self.summary()["stored_dtype"], name.split(".")[0])
+
+    def test_stored_files(self):
+        """Several files of one stored type are copied in this type."""
+        expected = self.fit(self.npy("copied.npy", "<f4", True))[:2]
+        cuts = (0, 1, 1500, 1500, N)
+        for dtype, code, stored in (("|u1", "B", "u8"), ("<f2", "e", "f16")):
+            files = []
+            for first, last in zip(cuts, cuts[1:]):
+                values = self.values[first * D : last * D]
+                raw = struct.pack("<%d%s" % (len(values), code), *values)
+                files.append(write_npy(self.path("%s-%d.npy" % (stored, len(files))), dtype, (last - first, D), raw=raw))
+            self.assertEqual(self.fit(*files, limit=STORED_LIMIT)[:2], expected)
+            self.assertEqual(self.summary()["stored_dtype"], stored)
+            said = self.fit(*files, "--dtype", "f64", limit=STORED_LIMIT, status=1)
+            self.assertIn("needs", said)
+            self.assertEqual(self.fit(files[0], self.path("u8-1.npy"), *files[2:])[:2], expected)
+            self.assertEqual(self.summary()["stored_dtype"], "u8" if stored == "u8" else "f32")
 
     def test_stored_values_that_are_not_finite(self):
         for code, says in ((0x7c00, "is infinite"), (0xfe00, "is NaN")):
@@ -213,6 +259,19 @@ class Limits(MappedCase):
             said = self.fit(points, limit=LIMIT, status=1)
             self.assertIn("needs", said)
             self.assertIn("is read in place", said)
+
+    def test_predict_and_transform_in_blocks(self):
+        """Files of 8 and 16 bits are read in blocks, with the bytes of f4."""
+        centroids = self.part(0, K, "centroids.npy")
+        weights = self.weights("<f4")
+        made = lambda *job: (self.succeed(*job, "--quiet", "--threads", 2, "--device", "cpu", "-o", self.path("made.npy")),
+                             content(self.path("made.npy")))[1]
+        for command, options in (("predict", []), ("predict", ["--weights", weights]), ("predict", ["--metric", "cosine"]),
+                                 ("transform", []), ("transform", ["--metric", "cosine"])):
+            expected = made(command, centroids, self.npy("f4.npy", "<f4"), *options)
+            for points in self.stored().values():
+                for limit in ([], ["--memory-limit", LIMIT]):
+                    self.assertEqual(made(command, centroids, points, *options, *limit), expected, (command, points))
 
     def test_resident_memory(self):
         """The pages of a large file do not stay in the memory of the process."""

@@ -165,6 +165,24 @@ class Inputs(KMeansCase):
         self.assertEqual(self.several(5, os.path.join(folder, "*.npy"), "-k", 6), expected)
         self.refused(3, "kmeans", os.path.join(folder, "*.csv"), "-k", 6, says=["no file has a name like that"])
 
+    def test_several_files_of_bytes_are_as_one(self):
+        values = [(at * 7919) % 251 for at in range(700 * 4)]
+        whole = write_npy(self.path("whole.npy"), "<f4", (700, 4), values)
+        for options in ((), ("--standardize",)):
+            expected = self.one(whole, "-k", 6, *options)
+            for cuts in ((100, 100), (1, 2, 3, 300, 301, 699)):
+                files = self.parts("|u1", 4, values, cuts)
+                for found in (self.one(*files, "-k", 6, *options), self.several(3, *files, "-k", 6, *options)):
+                    for name in ("centroids.npy", "labels.npy"):  # the summary names the type of the files
+                        self.assertEqual(found[name], expected[name], (cuts, options))
+
+    def test_text_after_an_array_on_ranks(self):
+        """The first rank needs no copy of its rows, and shares the rows of the text."""
+        values = lattice(700, 4)
+        files = [write_npy(self.path("first.npy"), "<f8", (400, 4), values[:1600]),
+                 self.file("rest.csv", "".join(",".join(map(str, values[at : at + 4])) + "\n" for at in range(1600, 2800, 4)))]
+        self.same(3, *files, "-k", 6)
+
     def test_each_rank_may_have_a_file_of_its_own(self):
         values = lattice(700, 4)
         whole = write_npy(self.path("whole.npy"), "<f4", (700, 4), values)

@@ -1,10 +1,12 @@
 // Tests that a fit to points of 8 or 16 bits has the same bits as a fit to the same points in float.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "core/half.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/widen.hpp"
+#include "gradus/kmeans_choose.hpp"
+#include "gradus/kmeans_stored.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/helpers.hpp"
@@ -219,31 +223,186 @@ TEST(StoredPoints, HaveTheBitsOfFloatWithEveryOption) {
   }
 }
 
+TEST(StoredPoints, HaveTheBitsOfFloatWithManyStandardizedColumns) {
+  for (const StoredType type : all_types) {
+    const StoredPoints points(type, 60, 1100);  // the means of 512 columns at a time
+    KMeansOptions options;
+    options.clusters = 5;
+    options.standardize = true;
+    accept_coinciding_points(options);
+    compare(points, options, {}, Execution{.device = Device::cpu, .threads = 2});
+  }
+}
+
 TEST(StoredPoints, HaveTheBitsOfFloatOnRanks) {
   for (const Size size : {Size{700, 2, 6}, Size{611, 20, 9}})
     for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random})
-      for (const char* const how : {"even", "last", "holes"}) {
-        const StoredPoints points(StoredType::i8, size.n, size.d);
-        const std::vector<float> weights = make_weights<float>(size.n);
-        KMeansOptions options;
-        options.clusters = size.k;
-        options.init = init;
-        options.standardize = size.d == 20 && init == KMeansInit::random;
-        accept_coinciding_points(options);
-        const KMeansResult<float> one =
-            kmeans(points.wide, options, {.weights = weights}, Execution{.device = Device::cpu, .threads = 1});
-        EXPECT_EQ(tests::differs(one, 3, how,
-                                 [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
-                                   Execution execution{.device = Device::cpu, .threads = 1};
-                                   execution.communicator = &communicator;
-                                   const KMeansMemory<float> memory{.weights = {weights.data() + from, rows}};
-                                   if (communicator.rank() == 1 && !options.standardize)  // has its points in float
-                                     return kmeans(points.wide.view().slice(from, rows), options, memory, execution);
-                                   return kmeans(points.view().slice(from, rows), options, memory, execution);
-                                 }),
-                  "")
-            << how;
+      for (const bool standardize : {false, true})
+        for (const bool mixed : {false, true})
+          for (const char* const how : {"even", "last", "holes"}) {
+            const StoredPoints points(StoredType::i8, size.n, size.d);
+            const std::vector<float> weights = make_weights<float>(size.n);
+            KMeansOptions options;
+            options.clusters = size.k;
+            options.init = init;
+            options.standardize = standardize;
+            accept_coinciding_points(options);
+            const KMeansResult<float> one =
+                kmeans(points.wide, options, {.weights = weights}, Execution{.device = Device::cpu, .threads = 1});
+            const KMeansInitialCentroids<float> first = kmeans_initial_centroids(
+                points.wide, options, {.weights = weights}, Execution{.device = Device::cpu, .threads = 1});
+            const auto on_rank = [&](Communicator& communicator, std::int64_t from, std::int64_t rows) {
+              Execution execution{.device = Device::cpu, .threads = 1};
+              execution.communicator = &communicator;
+              const KMeansMemory<float> memory{.weights = {weights.data() + from, rows}};
+              const auto call = [&](const auto& own) {
+                const auto chosen = kmeans_initial_centroids(own, options, memory, execution);
+                EXPECT_TRUE(tests::same_bits(first.centroids, chosen.centroids));
+                EXPECT_EQ(first.rows, chosen.rows);
+                return kmeans(own, options, memory, execution);
+              };
+              // With `mixed`, one rank has its points in float.
+              return mixed && communicator.rank() == 1 ? call(points.wide.view().slice(from, rows))
+                                                       : call(points.view().slice(from, rows));
+            };
+            // The ranks of this test throw an error where ranks of MPI would wait forever.
+            EXPECT_EQ(tests::differs(one, 3, how, on_rank), "")
+                << how << (mixed ? ", mixed" : "") << (standardize ? ", standardized" : "");
+          }
+}
+
+/// Fits some points in float. Some of the model's centroids are far from all other points.
+KMeansResult<float> model_of(const StoredPoints& points, KMeansMetric metric, bool standardize) {
+  KMeansOptions options;
+  options.clusters = 9;
+  options.metric = metric;
+  options.standardize = standardize;
+  options.max_iterations = 3;
+  accept_coinciding_points(options);
+  return kmeans(points.wide.view().slice(0, 200), options, Execution{.device = Device::cpu});
+}
+
+/// Calls use(points, model) for each type, metric and kind of model.
+template <class Use>
+void for_each_model(std::int64_t n, std::int64_t d, const Use& use) {
+  for (const StoredType type : all_types)
+    for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
+      for (const bool standardize : {false, true}) {
+        if (metric == KMeansMetric::cosine && d < 4) continue;  // some rows are zero
+        SCOPED_TRACE(std::string(to_string(type)) + " " + std::string(to_string(metric)) +
+                     (standardize ? " standardized" : "") + " d " + std::to_string(d));
+        const StoredPoints points(type, n, d);
+        const KMeansResult<float> fit = model_of(points, metric, standardize);
+        use(points, kmeans_model(fit));
       }
+}
+
+TEST(StoredPoints, HaveTheLabelsOfFloatInEveryVariant) {
+  constexpr std::int64_t n = 1100;
+  int job = 0;
+  for (const std::int64_t d : {1, 3, 9, 70})
+    for_each_model(n, d, [&](const StoredPoints& points, const KMeansModel<float>& model) {
+      const std::vector<float> weights = make_weights<float>(n);
+      const kmeans_detail::Shape shape{n, d, model.centroids.rows()};
+      for (const Variant& variant : variants())
+        for (const bool weighted : {false, true}) {
+          if (variant.backend == core::Backend::cuda || !variant.supports(shape, execution::this_machine())) continue;
+          Execution execution{.device = Device::cpu,
+                              .threads = variant.contract.kind == core::Contract::same_bits ? 1 + ++job % 2 : 1};
+          execution.variant = variant.name;
+          SCOPED_TRACE(execution.variant);
+          KMeansMemory<float> memory;
+          if (weighted) memory.weights = weights;
+          const KMeansPrediction wide = kmeans_predict(model, points.wide, memory, execution);
+          const KMeansPrediction stored = kmeans_predict(model, points.view(), memory, execution);
+          EXPECT_TRUE(tests::same_bits(wide.labels.data(), stored.labels.data(), n));
+          EXPECT_TRUE(tests::same_bits(&wide.inertia, &stored.inertia, 1));
+          EXPECT_EQ(wide.report.variant, stored.report.variant);
+          std::vector<std::int32_t> labels(n, -1);
+          memory.labels = labels;
+          EXPECT_EQ(kmeans_predict(model, points.view(), memory, execution).labels.size(), 0);
+          EXPECT_TRUE(tests::same_bits(wide.labels.data(), labels.data(), n));
+        }
+    });
+  EXPECT_GT(job, 250);
+}
+
+TEST(StoredPoints, HaveTheDistancesOfFloat) {
+  // One shape has several blocks of rows.
+  for (const Size size : {Size{700, 1, 9}, Size{700, 9, 9}, Size{140000, 5, 9}})
+    for_each_model(size.n, size.d, [&](const StoredPoints& points, const KMeansModel<float>& model) {
+      for (const int threads : {1, 3}) {
+        const Execution execution{.device = Device::cpu, .threads = threads};
+        const Matrix<float> wide = kmeans_transform(model, points.wide, execution);
+        EXPECT_TRUE(tests::same_bits(wide, kmeans_transform(model, points.view(), execution)));
+        Matrix<float> written(size.n, model.centroids.rows());
+        kmeans_transform(model, points.view(), written.view(), execution);
+        EXPECT_TRUE(tests::same_bits(wide, written));
+      }
+    });
+}
+
+TEST(StoredPoints, HaveTheLabelsAndDistancesOfFloatOnRanks) {
+  for_each_model(611, 20, [&](const StoredPoints& points, const KMeansModel<float>& model) {
+    const Execution alone{.device = Device::cpu, .threads = 1};
+    const KMeansPrediction one = kmeans_predict(model, points.wide, {}, alone);
+    const Matrix<float> distances = kmeans_transform(model, points.wide, alone);
+    for (const char* const how : {"even", "last", "holes"}) {
+      const std::vector<std::int64_t> first = tests::split(611, 3, how);
+      tests::ThreadRanks ranks(3);
+      const auto thrown = ranks.run([&](Communicator& communicator) {
+        const std::int64_t from = first[static_cast<std::size_t>(communicator.rank())];
+        const std::int64_t rows = first[static_cast<std::size_t>(communicator.rank()) + 1] - from;
+        Execution execution = alone;
+        execution.communicator = &communicator;
+        const auto call = [&](const auto& own) {
+          const KMeansPrediction found = kmeans_predict(model, own, {}, execution);
+          EXPECT_TRUE(tests::same_bits(one.labels.data() + from, found.labels.data(), rows));
+          EXPECT_TRUE(tests::same_bits(&one.inertia, &found.inertia, 1));
+          const Matrix<float> own_distances = kmeans_transform(model, own, execution);
+          EXPECT_TRUE(tests::same_bits(distances.data() + from * 9, own_distances.data(), rows * 9));
+        };
+        if (communicator.rank() == 1) call(points.wide.view().slice(from, rows));
+        else call(points.view().slice(from, rows));
+      });
+      for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr) << how;
+    }
+  });
+}
+
+TEST(StoredPoints, AreChosenAmongLikeFloat) {
+  for (const StoredType type : all_types)
+    for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
+      for (const bool standardize : {false, true})
+        for (const bool weighted : {false, true})
+          for (const std::int64_t silhouette_points : {200, 20000}) {
+            const StoredPoints points(type, 900, 12);
+            const std::vector<float> weights = make_weights<float>(900);
+            KMeansOptions options;
+            options.metric = metric;
+            options.standardize = standardize;
+            options.max_iterations = 5;
+            accept_coinciding_points(options);
+            const KMeansChoiceOptions choice{.clusters = {2, 3, 7, 20}, .silhouette_points = silhouette_points};
+            KMeansMemory<float> memory;
+            if (weighted) memory.weights = weights;
+            const Execution execution{.device = Device::cpu, .threads = 1 + static_cast<int>(weighted)};
+            const KMeansChoice<float> wide = kmeans_choose(points.wide, options, choice, memory, execution);
+            const KMeansChoice<float> stored = kmeans_choose(points.view(), options, choice, memory, execution);
+            SCOPED_TRACE(about(points, options, execution) + (standardize ? " standardized" : ""));
+            EXPECT_EQ(difference(wide.result, stored.result, 0, 900), "");
+            EXPECT_EQ(wide.chosen, stored.chosen);
+            EXPECT_EQ(wide.silhouette_points, stored.silhouette_points);
+            ASSERT_EQ(wide.candidates.size(), stored.candidates.size());
+            for (std::size_t index = 0; index < wide.candidates.size(); ++index) {
+              const KMeansCandidate& one = wide.candidates[index];
+              const KMeansCandidate& other = stored.candidates[index];
+              EXPECT_TRUE(tests::same_bits(&one.inertia, &other.inertia, 1));
+              for (const KMeansCriterion criterion :
+                   {KMeansCriterion::silhouette, KMeansCriterion::calinski_harabasz, KMeansCriterion::davies_bouldin})
+                EXPECT_EQ(kmeans_criterion(one, criterion), kmeans_criterion(other, criterion));
+            }
+          }
 }
 
 TEST(StoredPoints, ContinueACheckpointOfFloat) {
@@ -300,6 +459,32 @@ TEST(StoredPoints, RefuseMalformedViews) {
                "overlaps");
   const StoredMatrixView on_gpu(data, StoredType::f16, 60, 4, 4, MemoryPlace::on_gpu(0));
   EXPECT_TRUE(contains(error_of<UnsupportedError>([&] { kmeans(on_gpu, {}); }), "convert them to float"));
+  Matrix<float> centroids(2, 4);
+  std::ranges::fill_n(centroids.data(), 8, 1.0F);
+  const KMeansModel<float> model{.centroids = centroids.view()};
+  const auto refused = [&](const StoredMatrixView& view) {
+    expect_usage([&] { kmeans_predict(model, view); }, "points: ");
+    expect_usage([&] { kmeans_transform(model, view); }, "points: ");
+    expect_usage([&] { kmeans_choose(view, {}, {.clusters = {2, 3}}); }, "points: ");
+  };
+  refused({nullptr, StoredType::u8, 60, 4});
+  refused({data + 1, StoredType::f16, 60, 4});
+  refused({data, StoredType::bf16, 60, 4, 3});
+  for (const auto& call : std::vector<std::function<void()>>{[&] { kmeans_predict(model, on_gpu); },
+                                                             [&] { kmeans_transform(model, on_gpu); },
+                                                             [&] {
+                                                               kmeans_choose(on_gpu, {}, {.clusters = {2, 3}});
+                                                             }})
+    EXPECT_TRUE(contains(error_of<UnsupportedError>(call), "convert them to float"));
+  EXPECT_TRUE(contains(
+      error_of<InputError>([&] { kmeans_predict(model, StoredMatrixView(data, StoredType::f16, 0, 4)); }), "points: "));
+  expect_usage([&] { kmeans_predict(model, {labels.data(), StoredType::u8, 60, 4}, {.labels = labels}); }, "overlaps");
+  Matrix<float> distances(60, 2);
+  expect_usage(
+      [&] {
+        kmeans_transform(model, {distances.data(), StoredType::f16, 60, 4}, distances.view());
+      },
+      "overlaps");
   const std::vector<std::array<std::uint8_t, 3>> rows(20, {1, 2, 3});
   KMeansOptions options;
   options.clusters = 21;
@@ -316,10 +501,47 @@ TEST(StoredPoints, NeedNoCopyInFloat) {
   const std::uint64_t wide = kmeans_memory({n, d, 4}, options, execution).host;
   const std::uint64_t stored = kmeans_memory({n, d, 1}, options, execution).host;
   EXPECT_LT(stored, wide + (std::uint64_t{16} << 20));
+  options.standardize = true;  // the standardized copy is the only one
+  EXPECT_EQ(kmeans_memory({n, d, 1}, options, execution).host, kmeans_memory({n, d, 4}, options, execution).host);
+  options.standardize = false;
   execution.variant = "sequential";
   EXPECT_GE(kmeans_memory({n, d, 2}, options, execution).host,
             kmeans_memory({n, d, 4}, options, execution).host + copy);
   EXPECT_THROW(kmeans_memory({n, d, 3}, options, execution), UsageError);
+}
+
+TEST(StoredPoints, NeedNoCopyInFloatForAModelOrAChoice) {
+  constexpr std::int64_t n = 200000;
+  constexpr std::int64_t d = 64;
+  const StoredPoints points(StoredType::u8, n, d);
+  const Matrix<float> centroids = Matrix<float>::copy_of(points.wide.view().slice(0, 5));
+  KMeansModel<float> model{.centroids = centroids.view()};
+  Execution execution{.device = Device::cpu, .threads = 2};
+  constexpr std::uint64_t copy = n * d * sizeof(float);
+  Matrix<float> distances(n, 5);
+  execution.memory_limit = copy / 2;
+  EXPECT_EQ(kmeans_predict(model, points.view(), {}, execution).labels.size(), n);
+  kmeans_transform(model, points.view(), distances.view(), execution);
+  const KMeansChoiceOptions choice{.clusters = {2, 3}, .silhouette_points = 500};
+  KMeansOptions options;
+  options.init = KMeansInit::random;
+  options.max_iterations = 2;
+  const KMeansShape shape{n, d, 1};
+  const std::uint64_t chosen = kmeans_choose_memory(shape, options, choice, execution).host;
+  EXPECT_LT(chosen, copy / 2);
+  EXPECT_EQ(kmeans_choose(points.view(), options, choice, {}, execution).candidates.size(), 2);
+  execution.memory_limit = chosen / 4;
+  EXPECT_THROW(kmeans_choose(points.view(), options, choice, {}, execution), OutOfMemoryError);
+  // Calls that do copy the points say so.
+  execution.memory_limit = copy / 2;
+  model.metric = KMeansMetric::cosine;
+  EXPECT_THROW(kmeans_predict(model, points.view(), {}, execution), OutOfMemoryError);
+  EXPECT_THROW(kmeans_transform(model, points.view(), distances.view(), execution), OutOfMemoryError);
+  model.metric = KMeansMetric::euclidean;
+  execution.variant = "sequential";
+  EXPECT_THROW(kmeans_predict(model, points.view(), {}, execution), OutOfMemoryError);
+  options.standardize = true;
+  EXPECT_GT(kmeans_choose_memory(shape, options, choice, execution).host, copy);
 }
 
 }  // namespace

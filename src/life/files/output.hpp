@@ -57,6 +57,8 @@ class LifeRuns {
   /// left to right within a row. The lowest bit is the cell at (x, y). Throws InterruptedError after a stop request.
   template <class Use>
   void for_each_word(const Use& use) const;
+  /// Returns the number of cells of a word of for_each_word().
+  int word_cells() const { return pattern_.tree ? 8 : 64; }
   /// Calls use(x, y, count) for all runs, row by row from the top, and from left to right within a row. Two runs may be
   /// adjacent. Throws InterruptedError after a stop request.
   template <class Use>

@@ -37,9 +37,6 @@ struct PlainLetter {
 
 bool is_space(char letter) { return PlainLetter::meaning(letter) == PlainLetter::space; }
 
-/// Packs the lowest bits of eight bytes. Bit i of the result comes from byte i. All other bits must be 0.
-constexpr std::uint64_t packed_bits(std::uint64_t eight_bytes) { return eight_bytes * 0x0102040810204080 >> 56; }
-
 /// Reverses the bits of each byte, because a grid's words begin with the lowest bit and PBM's bytes begin with the
 /// highest bit.
 constexpr std::uint64_t with_bytes_reversed(std::uint64_t word) {
@@ -75,20 +72,10 @@ void to_pbm(const std::uint64_t* words, std::int64_t width, char* bytes) {
 template <class IsAlive>
 void from_gray(std::int64_t width, std::uint64_t* words, const IsAlive& is_alive) {
   for (std::int64_t x = 0; x < width; x += 64) {
-    alignas(64) std::array<std::uint8_t, 64> alive{};
-    // With a constant number of cells, compilers turn the loop into vector comparisons.
-    if (width - x >= 64)
-      for (std::int64_t cell = 0; cell < 64; ++cell) alive[static_cast<std::size_t>(cell)] = is_alive(x + cell) ? 1 : 0;
-    else
-      for (std::int64_t cell = 0; cell < width - x; ++cell)
-        alive[static_cast<std::size_t>(cell)] = is_alive(x + cell) ? 1 : 0;
-    std::uint64_t word = 0;
-    for (std::size_t byte = 0; byte < 8; ++byte) {
-      std::uint64_t eight = 0;
-      std::memcpy(&eight, alive.data() + 8 * byte, sizeof eight);
-      word |= packed_bits(eight) << (8 * byte);
-    }
-    words[x / 64] = word;
+    const auto is_alive_at = [&](std::size_t cell) { return is_alive(x + static_cast<std::int64_t>(cell)); };
+    const auto left = static_cast<std::size_t>(width - x);
+    words[x / 64] = left >= 64 ? bits_of_64(is_alive_at)
+                               : bits_of_64([&](std::size_t cell) { return cell < left && is_alive_at(cell); });
   }
 }
 

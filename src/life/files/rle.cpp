@@ -122,7 +122,7 @@ class RleReader final : public LifeReader {
     has_header_ = true;
     width_ = *width;
     height_ = *height;
-    cells_.promise(width_, height_);
+    cells_.promise(width_, height_, promised_bytes_);
   }
 
   void take_runs(std::string_view line) {
@@ -154,38 +154,74 @@ class RleReader final : public LifeReader {
     if (count_column_ != 0) count_column_ = 1;
   }
 
-  /// Takes complete runs of cells inside the rectangle, beginning at `place`. Returns the place of anything else.
+  /// Takes complete runs of cells inside the rectangle, beginning at `place`, if the cells are stored as a grid.
+  /// Returns the place of anything else.
   std::size_t take_common_runs(std::string_view line, std::size_t place) {
     std::int64_t x = x_;
     std::int64_t y = y_;
-    for (std::size_t next = place; next < line.size();) {
-      std::int64_t count = 1;
-      if (is_digit(line[next])) {
-        const std::size_t first = next;
-        constexpr std::size_t safe_digits = 17;
-        for (count = 0; next < line.size() && next - first < safe_digits && is_digit(line[next]); ++next)
-          count = count * 10 + (line[next] - '0');
-        if (next == line.size() || count == 0) break;
+    std::uint64_t* row = cells_.row(y);
+    while (row != nullptr && place < line.size()) {
+      std::array<char, 64 + 2> text;  // has room for a load of two digits at the end
+      text.fill('0');
+      const std::size_t length = std::min<std::size_t>(line.size() - place, 64);
+      std::memcpy(text.data(), line.data() + place, length);
+      std::uint64_t tags = bits_of_64([&](std::size_t at) { return !is_digit(text[at]); });
+      std::size_t first = 0;
+      for (; tags != 0; tags &= tags - 1) {
+        const auto tag = static_cast<std::size_t>(std::countr_zero(tags));
+        const std::uint64_t count = common_count(text.data() + first, tag - first);
+        const Tag kind = tag_of(text[tag]);
+        // In this comparison, 0 is too large, too.
+        const std::int64_t most = kind == Tag::end_of_row ? height_ - y : row != nullptr ? width_ - x : 0;
+        if (kind == Tag::other || count - 1 >= static_cast<std::uint64_t>(most)) break;
+        if (kind == Tag::end_of_row) {
+          greatest_x_ = std::max(greatest_x_, x);
+          y += static_cast<std::int64_t>(count);
+          x = 0;
+          row = cells_.row(y);
+        } else {
+          if (kind == Tag::alive) set_run(row, x, static_cast<std::int64_t>(count));
+          x += static_cast<std::int64_t>(count);
+        }
+        first = tag + 1;
       }
-      const char letter = line[next];
-      if (letter == '$') {
-        if (count > height_ - y) break;
-        greatest_x_ = std::max(greatest_x_, x);
-        y += count;
-        x = 0;
-      } else {
-        const bool alive = letter == 'o' || letter == 'A';
-        if ((!alive && letter != 'b' && letter != '.') || y >= height_ || count > width_ - x ||
-            (alive && !cells_.add(x, y, count)))
-          break;
-        x += count;
-      }
-      place = ++next;
+      place += first;
+      if (tags != 0 || first == 0 || length < 64) break;
     }
     greatest_x_ = std::max(greatest_x_, x);
     x_ = x;
     y_ = y;
     return place;
+  }
+
+  enum class Tag : std::uint8_t { dead, alive, end_of_row, other };
+
+  static Tag tag_of(char letter) {
+    static constexpr auto tags = [] {
+      std::array<Tag, 256> all{};
+      all.fill(Tag::other);
+      all['b'] = all['.'] = Tag::dead;
+      all['o'] = all['A'] = Tag::alive;
+      all['$'] = Tag::end_of_row;
+      return all;
+    }();
+    return tags[static_cast<unsigned char>(letter)];
+  }
+
+  /// Returns the count that these digits state, or 0 if they are too many. Up to two digits are parsed without
+  /// branches, which the CPU could not predict. Reads two bytes.
+  static std::uint64_t common_count(const char* text, std::size_t digits) {
+    if (digits > 2) {
+      constexpr std::size_t safe_digits = 17;
+      std::uint64_t count = 0;
+      if (digits <= safe_digits) digits_at(text, text + digits, count);
+      return count;
+    }
+    std::uint16_t two = 0;
+    std::memcpy(&two, text, sizeof two);
+    const unsigned right = unsigned{two} << (16 - 8 * digits) & 0x0f0f;       // the last digit is in the higher byte
+    static constexpr std::array<std::uint8_t, 3> without_digits = {1, 0, 0};  // compilers make a branch of a comparison
+    return (right & 0xff) * 10 + (right >> 8) + without_digits[digits];
   }
 
   void take_run(char letter, std::int64_t count, std::size_t column) {
@@ -248,58 +284,65 @@ class RleReader final : public LifeReader {
   std::int64_t y_ = 0;
 };
 
-/// The runs of a byte of cells. The lowest bit is the first cell.
-struct RunsOfByte {
-  std::uint8_t dead = 0;          ///< number of dead cells before the first live cell
-  std::uint8_t alive = 0;         ///< length of the first run of live cells
-  std::uint8_t length = 0;        ///< length of `text`
-  std::uint8_t last_alive = 0;    ///< length of the last run of live cells, or 0 if this is the first run
-  std::uint8_t end = 0;           ///< number of cells up to the end of the last run of live cells
-  std::array<char, 8> text = {};  ///< the runs between the first and the last run of live cells
+/// The text of a short run: its length, unless it is 1, and its letter. A run of 0 cells has no text.
+struct RunText {
+  std::array<char, 4> text = {};
+  std::uint32_t length = 0;
 };
 
-constexpr auto runs_of_bytes = [] {
-  std::array<RunsOfByte, 256> table{};
-  for (unsigned cells = 1; cells < table.size(); ++cells) {
-    RunsOfByte& runs = table[cells];
-    runs.dead = static_cast<std::uint8_t>(std::countr_zero(cells));
-    runs.alive = static_cast<std::uint8_t>(std::countr_one(cells >> runs.dead));
-    runs.end = runs.dead + runs.alive;
-    while (cells >> runs.end != 0) {
-      const auto add = [&](unsigned count, char letter) {
-        if (count > 1) runs.text[runs.length++] = static_cast<char>('0' + count);
-        if (count > 0) runs.text[runs.length++] = letter;
-      };
-      add(runs.last_alive, 'o');
-      const auto gap = static_cast<unsigned>(std::countr_zero(cells >> runs.end));
-      add(gap, 'b');
-      runs.last_alive = static_cast<std::uint8_t>(std::countr_one(cells >> (runs.end + gap)));
-      runs.end = static_cast<std::uint8_t>(runs.end + gap + runs.last_alive);
+constexpr std::int64_t short_runs = 1000;
+
+/// The texts of short runs of dead and of live cells.
+constexpr auto run_texts = [] {
+  std::array<std::array<RunText, short_runs>, 2> runs{};
+  for (std::size_t alive = 0; alive < 2; ++alive)
+    for (std::uint32_t count = 1; count < short_runs; ++count) {
+      RunText& run = runs[alive][count];
+      for (std::uint32_t power = 100; power > 0 && count > 1; power /= 10)
+        if (count >= power) run.text[run.length++] = static_cast<char>('0' + count / power % 10);
+      run.text[run.length++] = alive != 0 ? 'o' : 'b';
     }
-  }
-  return table;
+  return runs;
 }();
 
 /// Writes lines of at most 70 characters. Does not separate a count from its tag.
 class RleText {
  public:
-  explicit RleText(TextOutput& output) : output_(output) {}
+  RleText(TextOutput& output, int word_cells)
+      : output_(output), word_cells_(word_cells), word_bits_(~std::uint64_t{0} >> (64 - word_cells)) {}
 
-  /// Adds up to 64 cells, of which the first is at (x, y). Calls must be in order: from the top row down, and within a
+  /// Adds a word of cells, of which the first is at (x, y). Calls must be in order: from the top row down, and within a
   /// row from left to right.
   void add(std::int64_t x, std::int64_t y, std::uint64_t cells) {
-    while (cells != 0) {
-      const int dead = std::countr_zero(cells) / 8 * 8;
-      cells >>= dead;
-      add_byte(x + dead, y, runs_of_bytes[cells & 0xff]);
-      cells >>= 8;
-      x += dead + 8;
+    if (y != y_) {
+      end_row();
+      end_ = put(end_, y - y_, '$');
+      y_ = y;
+      first_ = 0;
+    } else if (alive_ && x != next_) {
+      end_row();
+      first_ = next_;
     }
+    // A bit is set where a run ends and the next one begins.
+    std::uint64_t ends = (cells ^ (cells << 1 | (alive_ ? 1 : 0))) & word_bits_;
+    char* at = end_;
+    std::int64_t first = first_;
+    bool alive = alive_;
+    for (; ends != 0; ends &= ends - 1) {
+      const std::int64_t end = x + std::countr_zero(ends);
+      at = put_run(at, end - first, alive);
+      first = end;
+      alive = !alive;
+    }
+    end_ = at;
+    first_ = first;
+    alive_ = alive;
+    next_ = x + word_cells_;
     if (text_.size() - static_cast<std::size_t>(end_ - text_.data()) < longest_word) write_lines();
   }
   void finish() {
-    put(alive_, 'o');
-    put(1, '!');
+    end_row();
+    end_ = put(end_, 1, '!');
     write_lines();
     output_.write({text_.data(), static_cast<std::size_t>(end_ - text_.data())});
     output_.write("\n");
@@ -307,40 +350,25 @@ class RleText {
 
  private:
   static constexpr std::size_t longest_line = 70;
-  static constexpr std::size_t longest_run = 21;
-  static constexpr std::size_t longest_word = 8 * (4 * longest_run + 8);
+  static constexpr std::size_t longest_word = 512;
 
-  void add_byte(std::int64_t x, std::int64_t y, const RunsOfByte& runs) {
-    if (y != y_ || x + runs.dead != x_) {
-      put(alive_, 'o');
-      alive_ = 0;
-      if (y != y_) {
-        put(y - y_, '$');
-        y_ = y;
-        x_ = 0;
-      }
-      put(x + runs.dead - x_, 'b');
-    }
-    alive_ += runs.alive;
-    x_ = x + runs.end;
-    if (runs.last_alive == 0) return;
-    put(alive_, 'o');
-    std::memcpy(end_, runs.text.data(), runs.text.size());
-    end_ += runs.length;
-    alive_ = runs.last_alive;
+  /// Ends a run of live cells behind the last word. Dead cells at the end of a row are not written.
+  void end_row() {
+    if (alive_) end_ = put_run(end_, next_ - first_, true);
+    alive_ = false;
   }
 
-  void put(std::int64_t count, char letter) {
-    if (count > 9) {
-      end_ = std::to_chars(end_, text_.data() + text_.size(), count).ptr;
-      *end_++ = letter;
-      return;
-    }
-    // Advances without branches, which the CPU could not predict.
-    *end_ = static_cast<char>('0' + count);
-    end_ += count > 1 ? 1 : 0;
-    *end_ = letter;
-    end_ += count > 0 ? 1 : 0;
+  // Both functions write a run to `at` and return its end.
+  char* put_run(char* at, std::int64_t count, bool alive) {
+    if (count >= short_runs) return put(at, count, alive ? 'o' : 'b');
+    const RunText& run = run_texts[alive ? 1 : 0][static_cast<std::size_t>(count)];
+    std::memcpy(at, run.text.data(), run.text.size());
+    return at + run.length;
+  }
+  char* put(char* at, std::int64_t count, char letter) {
+    if (count > 1) at = std::to_chars(at, text_.data() + text_.size(), count).ptr;
+    *at++ = letter;
+    return at;
   }
 
   /// Writes all lines that no further run changes, and keeps the rest.
@@ -361,9 +389,13 @@ class RleText {
   std::array<char, std::size_t{1} << 16> text_;  ///< runs without line ends
   char* end_ = text_.data();                     ///< end of the runs in `text_`
   std::string lines_;
-  std::int64_t x_ = 0;
+  int word_cells_;
+  std::uint64_t word_bits_;
   std::int64_t y_ = 0;
-  std::int64_t alive_ = 0;  ///< length of the last run, which the next cells may extend
+  // The run of the row's last cells, which the next word may extend.
+  std::int64_t first_ = 0;
+  bool alive_ = false;
+  std::int64_t next_ = 0;  ///< first cell behind the last word
 };
 
 }  // namespace
@@ -382,7 +414,7 @@ void write_rle(TextOutput& output, const LifePattern& pattern) {
   write_comments(output, pattern, "#");
   output.write("x = " + std::to_string(box.width) + ", y = " + std::to_string(box.height) +
                ", rule = " + rule_text(pattern) + "\n");
-  const auto text = std::make_unique<RleText>(output);
+  const auto text = std::make_unique<RleText>(output, runs.word_cells());
   runs.for_each_word(
       [&](std::int64_t x, std::int64_t y, std::uint64_t cells) { text->add(x - box.left, y - box.top, cells); });
   text->finish();

@@ -182,11 +182,13 @@ std::size_t hash_of(std::int64_t x, std::int64_t y) {
 
 }  // namespace
 
-void LifeCells::promise(std::int64_t width, std::int64_t height) {
+void LifeCells::promise(std::int64_t width, std::int64_t height, std::uint64_t text_bytes) {
   promised_ = true;
   width_ = width;
   height_ = height;
-  if (grid_bytes(width, height) <= std::min(small_grid_bytes, memory_limit_)) become_grid();
+  // The cells of a text of at least half the size of the grid are usually in most blocks of the grid.
+  const std::uint64_t enough = std::max(small_grid_bytes, 2 * std::min(text_bytes, memory_limit_));
+  if (grid_bytes(width, height) <= std::min(enough, memory_limit_)) become_grid();
 }
 
 void LifeCells::become_grid() {
@@ -199,6 +201,25 @@ void LifeCells::become_grid() {
       if (bits != 0) grid_.words()[(block.y * 8 + row) * grid_.stride() + block.x / 8] |= bits << (block.x % 8 * 8);
     }
   slots_ = {};
+}
+
+namespace {
+
+constexpr std::size_t fewest_slots = 1024;
+
+/// Returns the size of the hash table after this many blocks were added.
+std::size_t slots_for(std::size_t blocks) { return std::bit_ceil(std::max(fewest_slots, 2 * blocks)); }
+
+}  // namespace
+
+bool LifeCells::has_room_for(std::size_t blocks) const {
+  // A table is twice as large if a cell follows in one of its blocks.
+  return 2 * slots_for(taken_ + blocks) * sizeof(life_detail::LifeBlock) <= memory_limit_;
+}
+
+bool LifeCells::prefers_grid(std::int64_t width, std::int64_t height, std::size_t blocks) const {
+  const std::uint64_t enough = 4 * std::uint64_t{slots_for(blocks)} * sizeof(life_detail::LifeBlock);
+  return grid_bytes(width, height) <= std::min(std::max(small_grid_bytes, enough), memory_limit_);
 }
 
 life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
@@ -216,7 +237,7 @@ life_detail::LifeBlock& LifeCells::block_at(std::int64_t x, std::int64_t y) {
 /// Makes room for more blocks. If a grid needs at most as much memory as the blocks would, stores the cells in a grid
 /// from now on. Returns false if the memory limit allows neither.
 bool LifeCells::grow() {
-  const std::size_t larger = std::max<std::size_t>(2 * slots_.size(), 1024);
+  const std::size_t larger = std::max(2 * slots_.size(), fewest_slots);
   const std::uint64_t bytes = std::uint64_t{larger} * sizeof(life_detail::LifeBlock);
   if (promised_ && grid_bytes(width_, height_) <= std::min(2 * bytes, memory_limit_)) {
     become_grid();
@@ -303,9 +324,7 @@ void LifeCells::move_to(std::int64_t left, std::int64_t top) {
 void LifeCells::finish(LifePattern& pattern, const std::stop_token& stop) {
   if (!is_grid_) {
     const std::optional<life_detail::LifeBox> live = promised_ ? life_detail::LifeBox{0, 0, width_, height_} : box();
-    const std::uint64_t enough =
-        std::max(small_grid_bytes, 4 * std::uint64_t{slots_.size()} * sizeof(life_detail::LifeBlock));
-    if (!live || grid_bytes(live->width, live->height) > std::min(enough, memory_limit_)) {
+    if (!live || !prefers_grid(live->width, live->height, taken_)) {
       pattern.tree = life_detail::life_tree(std::move(slots_), stop);
       return;
     }

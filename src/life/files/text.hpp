@@ -1,8 +1,10 @@
 // Tools of the readers of patterns: lines with their positions, cells that arrive in runs, and rules with a topology.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,16 +90,36 @@ std::unique_ptr<LifeReader> make_life_reader(std::string name, const LifeReadOpt
   return std::make_unique<Reader>(std::move(name), options);
 }
 
-/// Sets the cells [first, first + count) of a row to alive.
-inline void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count) {
-  const std::int64_t end = first + count;
-  constexpr std::uint64_t all = ~std::uint64_t{0};
-  for (std::int64_t word = first / 64; word * 64 < end; ++word) {
-    std::uint64_t bits = all;
-    if (word * 64 < first) bits &= all << (first - word * 64);
-    if (word * 64 + 64 > end) bits &= all >> (word * 64 + 64 - end);
-    words[word] |= bits;
+/// Packs the lowest bits of eight bytes. Bit i of the result comes from byte i. All other bits must be 0.
+constexpr std::uint64_t packed_bits(std::uint64_t eight_bytes) { return eight_bytes * 0x0102040810204080 >> 56; }
+
+/// Returns the word whose bit i is is_set(i), for i from 0 to 63. Compilers turn is_set() into vector comparisons.
+template <class IsSet>
+std::uint64_t bits_of_64(const IsSet& is_set) {
+  alignas(64) std::array<std::uint8_t, 64> bytes;
+  for (std::size_t at = 0; at < 64; ++at) bytes[at] = is_set(at) ? 1 : 0;
+  std::uint64_t word = 0;
+  for (std::size_t byte = 0; byte < 8; ++byte) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, bytes.data() + 8 * byte, sizeof eight);
+    word |= packed_bits(eight) << (8 * byte);
   }
+  return word;
+}
+
+/// Sets the cells [first, first + count) of a row to alive. `first` must not be negative, and `count` must be positive.
+inline void set_run(std::uint64_t* words, std::int64_t first, std::int64_t count) {
+  constexpr std::uint64_t all = ~std::uint64_t{0};
+  const auto bit = static_cast<std::uint64_t>(first) % 64;  // without a sign, this is one operation
+  std::uint64_t* word = words + static_cast<std::uint64_t>(first) / 64;
+  std::uint64_t left = static_cast<std::uint64_t>(count);
+  if (bit + left <= 64) {
+    *word |= all >> (64 - left) << bit;
+    return;
+  }
+  *word++ |= all << bit;
+  for (left -= 64 - bit; left > 64; left -= 64) *word++ = all;
+  *word |= all >> (64 - left);
 }
 
 /// Live cells that arrive in runs. They are stored as a hash table of 8 x 8 blocks. If the size of the pattern is
@@ -106,8 +128,9 @@ class LifeCells {
  public:
   explicit LifeCells(std::uint64_t memory_limit) : memory_limit_(memory_limit) {}
 
-  /// Promises that all cells will be in [0, width) x [0, height), so that a grid can be used.
-  void promise(std::int64_t width, std::int64_t height);
+  /// Promises that all cells will be in [0, width) x [0, height), so that a grid can be used. `text_bytes` is the size
+  /// of the text that describes the cells, or 0 if it is unknown.
+  void promise(std::int64_t width, std::int64_t height, std::uint64_t text_bytes);
   /// Adds the cells [x, x + count) of row y. |x|, |y| and |x + count| must not exceed farthest_cell. If the memory
   /// limit would be exceeded, adds no cells and returns false.
   [[nodiscard]] bool add(std::int64_t x, std::int64_t y, std::int64_t count) {
@@ -115,13 +138,12 @@ class LifeCells {
     set_run(grid_.words() + y * grid_.stride(), x, count);
     return true;
   }
-  /// Adds the cells whose bits are set in `bits`: bit i stands for cell x + i of row y. `x` must be a multiple of 8.
-  /// Returns false, and adds no cells, if the cells must be added one by one, because they may exceed the memory limit.
-  [[nodiscard]] bool add_eight(std::int64_t x, std::int64_t y, std::uint64_t bits) {
-    if (is_grid_ || taken_ + 1 >= slots_.size() / 2) return false;
-    if (bits != 0) block_at(x >> 3, y >> 3).cells |= bits << (8 * (y & 7));
-    return true;
-  }
+  /// Returns true if the memory limit allows any cells in this many further blocks of 8 x 8 cells.
+  bool has_room_for(std::size_t blocks) const;
+  /// Returns true if finish() would store a pattern with this bounding box and this number of blocks as a grid.
+  bool prefers_grid(std::int64_t width, std::int64_t height, std::size_t blocks) const;
+  /// Returns the words of row y, or null if there is no such row or the cells are not stored as a grid.
+  std::uint64_t* row(std::int64_t y) { return is_grid_ && y < height_ ? grid_.words() + y * grid_.stride() : nullptr; }
   /// Moves the cells to the pattern. Cell (0, 0) gets the coordinates `left` and `top` of the pattern. A grid covers
   /// the promised size or, without a promise, the smallest rectangle of live cells.
   void finish(LifePattern& pattern, const std::stop_token& stop);

@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -504,6 +505,73 @@ TEST(LifePatterns, ALimitOfMemoryHolds) {
   EXPECT_NE(shortage(scattered + "!", options).find("take more than"), std::string::npos)
       << shortage(scattered + "!", options);
   EXPECT_NE(refusal("P4 100000 100000\n\x01", {}, options).find("take more than"), std::string::npos);
+}
+
+/// Returns rows of letters, of which the last one is alive. The rows have all lengths from 0 to 199. The first cells of
+/// each row that is not empty are dead, `indent` of them.
+std::vector<std::string> rows_of_letters(char live, std::size_t indent) {
+  std::vector<std::string> rows;
+  const core::Philox random(29);
+  for (std::uint64_t row = 0; row < 200; ++row) {
+    std::string text(row * 77 % 200, '.');
+    for (std::uint64_t x = 0; x < text.size(); ++x)
+      if (x + 1 == text.size() || random.uniform(row * 1000 + x) < 0.2 * static_cast<double>(row % 5))
+        text[x] = x % 3 == 0 ? '*' : live;
+    rows.push_back(text.empty() ? text : std::string(indent, '.') + text);
+  }
+  return rows;
+}
+
+TEST(LifePatterns, RowsOfLettersHaveAnyLength) {
+  for (const auto& [blocks, indent] : {std::pair(false, 0U), {false, 77U}, {false, 128U}, {true, 0U}}) {
+    std::string text = blocks ? "#Life 1.05\n#P -3 5\n" : "";
+    Cells cells;
+    for (std::int64_t y = 0; const std::string& row : rows_of_letters(blocks ? '*' : 'O', indent)) {
+      for (std::size_t x = 0; x < row.size(); ++x)
+        if (row[x] != '.') cells.emplace_back(static_cast<std::int64_t>(x) - (blocks ? 3 : 0), y + (blocks ? 5 : 0));
+      // An empty line is a row of plaintext only.
+      if (!blocks || !row.empty()) ++y;
+      text += row + "\n";
+    }
+    const LifeFormat* const format = called(blocks ? "life_105" : "life_plaintext");
+    // The lower limit suffices, but readers that keep a distance from the limit must add cells one by one.
+    for (const std::uint64_t limit : {std::uint64_t{1} << 30, std::uint64_t{60'000}}) {
+      LifeReadOptions options;
+      options.memory_limit = limit;
+      EXPECT_EQ(cells_of(parse(text, format, options)), cells) << format->id << " " << limit;
+    }
+    // A table of 1024 slots holds 512 blocks. The next cell needs a larger table.
+    std::set<std::pair<std::int64_t, std::int64_t>> taken;
+    const auto first = std::ranges::find_if(cells, [&](const auto& cell) {
+      if (taken.size() == 512) return true;
+      taken.emplace(cell.first >> 3, cell.second >> 3);
+      return false;
+    });
+    ASSERT_NE(first, cells.end());
+    LifeReadOptions options;
+    options.memory_limit = 30'000;
+    std::string said = "accepted";
+    try {
+      parse(text, format, options);
+    } catch (const Error& error) {
+      said = error.what();
+    }
+    const std::int64_t line = first->second - (blocks ? 5 : 0) + 1 + (blocks ? 2 + 1 : 0);  // row 0 is an empty line
+    EXPECT_TRUE(said.starts_with("test:" + std::to_string(line) + ":" +
+                                 std::to_string(first->first + (blocks ? 3 : 0) + 1) + ": the live cells"))
+        << said << " instead of line " << line;
+    // A malformed letter anywhere is refused with its place.
+    for (const std::size_t at : {text.size() - 2, text.size() / 2 - 1}) {
+      std::string wrong = text;
+      if (wrong[at] == '\n') continue;
+      wrong[at] = 'x';
+      const std::size_t begin = wrong.rfind('\n', at) + 1;
+      const auto number = std::count(wrong.begin(), wrong.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
+      EXPECT_TRUE(refusal(wrong, format)
+                      .starts_with("test:" + std::to_string(number) + ":" + std::to_string(at - begin + 1) + ": 'x'"))
+          << refusal(wrong, format);
+    }
+  }
 }
 
 TEST(LifePatterns, TheFormatFollowsFromContentAndName) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <span>
 
 #include "core/text.hpp"
 #include "gradus/error.hpp"
@@ -91,7 +92,9 @@ class EdgeListReader final : public EdgeReader {
     // As long as the base is unknown, vertex 0 is allowed. The largest allowed vertex is then one less than with
     // base 1.
     const std::uint64_t most = static_cast<std::uint64_t>(most_vertices);
+    const bool common = is_common();
     for_each_line(text, edges, [&](const char* at) {
+      if (const char* const stop = common ? common_line(at, end, most, edges) : nullptr) return stop;
       if (*at == '#' || *at == '%') {
         if (is_comment({at, static_cast<std::size_t>(end_of_line(at, end) - at)})) return at;
       }
@@ -337,7 +340,7 @@ class EdgeListReader final : public EdgeReader {
   /// Returns the numbers of the columns FROM, TO and, if present, WEIGHT.
   std::vector<std::size_t> chosen_columns(const std::vector<FirstField>& fields) const {
     if (!options_.columns.empty()) {
-      const std::vector<std::size_t> places = options_.columns.find(names_, columns_, name_);
+      std::vector<std::size_t> places = options_.columns.find(names_, columns_, name_);
       if (places.size() != 2 && places.size() != roles)
         throw UsageError("--columns: " + std::to_string(places.size()) + (places.size() == 1 ? " column" : " columns") +
                          "; FROM,TO or FROM,TO,WEIGHT is expected");
@@ -513,6 +516,34 @@ class EdgeListReader final : public EdgeReader {
   /// Skips blanks that are not separators.
   const char* skip_padding(const char* at, const char* end) const {
     while (at != end && is_blank(*at) && (separator_ == ' ' || *at != separator_)) ++at;
+    return at;
+  }
+
+  /// Returns true if lines are FROM, TO and, if edges have weights, WEIGHT, all of them numbers in plain notation.
+  bool is_common() const {
+    constexpr std::array in_order = {Role::from, Role::to, Role::weight};
+    return !named_ && std::ranges::equal(roles_, std::span(in_order).first(weighted_ ? roles : roles - 1)) &&
+           (!weighted_ || format_.is_plain());
+  }
+
+  /// Adds the edge of a line without quotes, padding and signs of vertices. Returns the end of the line, or null,
+  /// without an edge, for any other line.
+  const char* common_line(const char* at, const char* end, std::uint64_t most, EdgeBlock& edges) const {
+    std::array<std::uint64_t, 2> vertices;
+    for (std::uint64_t& vertex : vertices) {
+      if (&vertex != vertices.data() && (at == end || !separates(*at++))) return nullptr;
+      const char* const stop = digits_at(at, end, vertex);
+      vertex -= static_cast<std::uint64_t>(least_);
+      constexpr std::ptrdiff_t safe_digits = 19;
+      if (stop == at || stop - at > safe_digits || vertex >= most || (*at == '0' && stop - at > 1)) return nullptr;
+      at = stop;
+    }
+    if (weighted_) {
+      if (at == end || !separates(*at++) || at == end || !(is_digit(*at) || *at == '-')) return nullptr;
+      at = edges.weight(at, end);
+    }
+    if (!at_line_end(at, end)) return nullptr;
+    edges.add(static_cast<std::int32_t>(vertices[0]), static_cast<std::int32_t>(vertices[1]));
     return at;
   }
 

@@ -461,6 +461,7 @@ TEST(EdgeList, ColumnsThatAreNotThere) {
   expect_contains(refused("1,2,3\n", "1"), "--columns: 1 column; FROM,TO or FROM,TO,WEIGHT is expected");
   expect_contains(refused("1,2,3,4\n", "1-4"), "--columns: 4 columns");
   expect_contains(refused("1,2,x,4\n1,2\n", "1,2,4"), "test:2: the line ends after 2 fields, but line 1 has 4");
+  expect_contains(refused("1,2,3,x\n1,2,3\n", "1,2,3"), "test:2: the line ends after 3 fields, but line 1 has 4");
   expect_contains(refused("1,2,3,x\n1,2,3,x,y\n", "1-3"), "test:2: 5 fields or more, but line 1 has 4");
   expect_contains(refused("1,2,3,x\n1,2,3,\"x\"y\n", "1-3"), "test:2: 'y' follows the field");
 }
