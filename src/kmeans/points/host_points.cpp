@@ -313,12 +313,14 @@ std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>& points
   return std::make_unique<HostPoints<T>>(points, weights, threads, std::move(stop), rank_rows);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define GRADUS_INSTANTIATE(T)                                                                                   \
   template class HostPoints<T>;                                                                                 \
   template Matrix<T> rows_at(const core::RankRows&, const PointRows<T>&, std::span<const std::int64_t>);        \
   template Matrix<T> widened(const PointRows<T>&, int, const std::stop_token&);                                 \
   template std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>&, VectorView<const T>, int, \
                                                                  std::stop_token, const core::RankRows&)
+// NOLINTEND(bugprone-macro-parentheses)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE
