@@ -163,10 +163,7 @@ class PathSolver {
   bool run() {
     place_points();
     set_flows();
-    while (has_excess()) {
-      poll_.honour_stop();
-      augment();
-    }
+    while (has_excess()) augment();
     for (std::int32_t cluster = 0; cluster < clusters_; ++cluster)
       if (node(cluster).lent != 0) return false;
     choose_among_ties();
@@ -328,6 +325,7 @@ class PathSolver {
     for (std::int32_t source = 0; source <= outside(); ++source)
       if (node(source).excess > 0) reach(-1, source, -1, Integer{});
     while (!queue_.empty()) {
+      poll_.honour_stop();
       std::ranges::pop_heap(queue_, std::greater<>());
       const auto [distance, index] = std::move(queue_.back());
       queue_.pop_back();
