@@ -26,6 +26,7 @@
 #include "cli/output.hpp"
 #include "core/atomic_file.hpp"
 #include "core/npz.hpp"
+#include "core/shared_library.hpp"
 #include "files/image.hpp"
 #include "files/npy.hpp"
 #include "files/points.hpp"
@@ -211,6 +212,37 @@ std::string dcd_bytes(std::int64_t bytes) {
   return text;
 }
 
+/// The library with which Gradus reads HDF5. It may be missing.
+const gradus::core::SharedLibrary& hdf5() {
+  static const gradus::core::SharedLibrary library{"libhdf5_serial.so.103", "libhdf5_serial.so.310", "libhdf5.so.310",
+                                                   "libhdf5.so.103", "libhdf5.so"};
+  return library;
+}
+
+/// Writes a dataset of float32 with 64 columns, in chunks of 1024 rows if `chunked` is set.
+void write_hdf5(const std::string& path, const std::string& numbers, bool chunked) {
+  using Handle = std::int64_t;
+  const auto call = [](const char* name, auto... arguments) {
+    const Handle result = hdf5().find<Handle (*)(decltype(arguments)...)>(name)(arguments...);
+    require(static_cast<int>(result) >= 0, std::string(name) + " fails");
+    return result;
+  };
+  const auto constant = [](const char* name) { return *static_cast<const Handle*>(hdf5().find(name)); };
+  constexpr Handle defaults = 0;
+  constexpr unsigned truncate = 2;
+  const std::array<unsigned long long, 2> shape = {numbers.size() / 256, 64};
+  const std::array<unsigned long long, 2> chunk = {std::min(shape[0], 1024ULL), 64};
+  call("H5open");
+  const Handle type = constant("H5T_IEEE_F32LE_g");
+  const Handle file = call("H5Fcreate", path.c_str(), truncate, defaults, defaults);
+  const Handle space = call("H5Screate_simple", 2, shape.data(), static_cast<const unsigned long long*>(nullptr));
+  const Handle properties = call("H5Pcreate", constant("H5P_CLS_DATASET_CREATE_ID_g"));
+  if (chunked) call("H5Pset_chunk", properties, 2, chunk.data());
+  const Handle dataset = call("H5Dcreate2", file, "points", type, space, defaults, properties, defaults);
+  call("H5Dwrite", dataset, type, defaults, defaults, defaults, static_cast<const void*>(numbers.data()));
+  for (const Handle handle : {dataset, properties, space, file}) call("H5Idec_ref", handle);
+}
+
 /// The samples of all formats, about `bytes` bytes each.
 class Samples {
  public:
@@ -282,6 +314,13 @@ class Samples {
       const std::uint64_t length = header.size();
       return bytes_of(std::span(&length, 1)) + header + numbers;
     });
+    for (const bool chunked : {false, true})
+      if (hdf5())
+        add(files::Reader::points, chunked ? "chunked.h5" : "points.h5",
+            chunked ? "float32, 64 columns, chunked" : "float32, 64 columns", read)
+            .make = [chunked, bytes = bytes_](const std::string& path, int) {
+          write_hdf5(path, vectors<float>(bytes, false), chunked);
+        };
     add_bytes("points.fvecs", "float32, 64 columns", [bytes = bytes_] { return vectors<float>(bytes, true); });
     add_bytes("points.bvecs", "uint8, 64 columns", [bytes = bytes_] { return vectors<std::uint8_t>(bytes, true); });
     add_bytes("points.ivecs", "int32, 64 columns", [bytes = bytes_] { return vectors<std::int32_t>(bytes, true); });
