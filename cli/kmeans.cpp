@@ -35,8 +35,11 @@
 #include "files/file.hpp"
 #include "files/image.hpp"
 #include "files/npy.hpp"
+#include "gradus/kmeans1d.hpp"
 #include "gradus/kmeans_gpus.hpp"
 #include "kmeans/graph_file.hpp"
+#include "kmeans/line/borders.hpp"
+#include "kmeans/line/options.hpp"
 #include "kmeans/options.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/projection.hpp"
@@ -52,6 +55,7 @@ constexpr std::string_view problem_name = "kmeans";
 struct Arguments {
   std::vector<std::string> inputs;  ///< names of files, or patterns of names
   bool input_per_rank = false;
+  bool optimal = false;  ///< the best clustering of one column, by kmeans1d()
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
@@ -168,7 +172,9 @@ Json summary_of(const Arguments& arguments, const files::Points& points, const K
           {"threads", result.report.threads},
           {"iterations", result.iterations},
           {"converged", result.converged},
-          {"stop_reason", to_string(result.stop_reason)},
+          {"optimal", arguments.optimal},
+          {"stop_reason",
+           arguments.optimal ? std::string_view("no clustering has less inertia") : to_string(result.stop_reason)},
           {"inertia", result.inertia},
           {"counts", result.counts},
           {"init", to_string(arguments.options.init)},
@@ -214,12 +220,14 @@ std::string cluster_table(const Session& session, const files::Points& points, c
 }
 
 template <class T>
-std::string closing_line(const files::Points& points, const KMeansResult<T>& result, double seconds,
-                         const std::string& threads) {
-  return fmt::format(
-      "{} x {} ({}) in {}: inertia {:.8g}, {} ({}), {:.3g} s, {}, {}\n", counted(result.labels.size(), "point"),
-      points.columns(), stored_type<T>(points), counted(result.centroids.rows(), "cluster"), result.inertia,
-      counted(result.iterations, "iteration"), to_string(result.stop_reason), seconds, result.report.variant, threads);
+std::string closing_line(const Arguments& arguments, const files::Points& points, const KMeansResult<T>& result,
+                         double seconds, const std::string& threads) {
+  const std::string how = arguments.optimal ? "the least possible"
+                                            : fmt::format("{} ({})", counted(result.iterations, "iteration"),
+                                                          to_string(result.stop_reason));
+  return fmt::format("{} x {} ({}) in {}: inertia {:.8g}, {}, {:.3g} s, {}{}\n", counted(result.labels.size(), "point"),
+                     points.columns(), stored_type<T>(points), counted(result.centroids.rows(), "cluster"),
+                     result.inertia, how, seconds, arguments.optimal ? "" : result.report.variant + ", ", threads);
 }
 
 const std::vector<std::string>& result_names() {
@@ -252,6 +260,21 @@ Execution without_ranks(const Execution& execution) {
 
 /// Returns settings for a computation without the other ranks, and on at most one GPU.
 Execution alone(const Execution& execution) { return execution::on_first_gpu(without_ranks(execution)); }
+
+/// Returns the result of kmeans1d() as the result of a fit without iterations.
+template <class T>
+KMeansResult<T> optimum(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
+                        const Execution& execution) {
+  KMeans1dResult<T> best = kmeans1d(points, arguments.options, memory, execution);
+  KMeansResult<T> result;
+  result.centroids = std::move(best.centroids);
+  result.labels = std::move(best.labels);
+  result.counts = std::move(best.counts);
+  result.inertia = best.inertia;
+  result.converged = true;
+  result.report = std::move(best.report);
+  return result;
+}
 
 /// If the fit was fast, fits again with more restarts. Returns a hint to use more restarts if the new fit is better,
 /// otherwise "". Ignores a failure of the new fit, because the result of the job is already complete.
@@ -456,13 +479,20 @@ void require_recorded_inputs(const Arguments& arguments, const std::map<std::str
 /// Returns the options of the projection on the page of --report.
 KMeansProjectionOptions projection_on_page(const Arguments& arguments) { return {.seed = arguments.options.seed}; }
 
+/// Returns the memory of one fit or of its optimum.
+MemoryEstimate memory_of_fit(const Arguments& arguments, const KMeansShape& shape, const Session& session) {
+  if (!arguments.optimal) return kmeans_memory(shape, arguments.options, without_ranks(session.execution));
+  return {.host = kmeans_detail::bytes_of_line(static_cast<std::uint64_t>(shape.points),
+                                               static_cast<std::uint64_t>(arguments.options.clusters), shape.weighted)};
+}
+
 /// Returns the host memory, in bytes, that the job needs in addition to its points: the larger one of the memory of the
 /// fits and the memory of the page.
 std::uint64_t memory_of_job(const Arguments& arguments, const KMeansShape& shape, const Session& session) {
   const KMeansOptions& options = arguments.options;
   const Execution execution = without_ranks(session.execution);
   const MemoryEstimate fits = arguments.chooses() ? kmeans_choose_memory(shape, options, arguments.choice, execution)
-                                                  : kmeans_memory(shape, options, execution);
+                                                  : memory_of_fit(arguments, shape, session);
   if (arguments.page.empty()) return fits.host;
   return std::max(fits.host,
                   kmeans_detail::projection_bytes(shape.points, shape.dimensions, projection_on_page(arguments)));
@@ -511,7 +541,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
                           .dimensions = points.columns(),
                           .element_bytes = with_rows<T>(points, [](const auto& rows) { return element_bytes(rows); }),
                           .weighted = !memory.weights.empty()};
-  const auto needed = [&] { return kmeans_memory(shape, options, without_ranks(session.execution)).host; };
+  const auto needed = [&] { return memory_of_fit(arguments, shape, session).host; };
   const MappedFit mapped(files, session, needed);
   const auto hash_start = core::Clock::now();
   const std::map<std::string, std::string> hashes =
@@ -532,6 +562,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   gpu_start.reset();  // destroying the object waits until the GPUs are ready
   const auto fit_start = core::Clock::now();
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
+    if (arguments.optimal) return {.result = optimum(arguments, points.view<T>(), memory, session.execution)};
     return with_rows<T>(points, [&](const auto& rows) -> KMeansChoice<T> {
       if (arguments.chooses()) return kmeans_choose(rows, options, arguments.choice, memory, session.execution);
       return {.result = kmeans(rows, options, memory, session.execution)};
@@ -568,11 +599,14 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
       session.print(choice_text(session, choice.candidates, choice.chosen, arguments.choice.criterion,
                                 choice.silhouette_points, files.rows) +
                     "\n");
-    session.print(cluster_table(session, points, result) + "\n" + closing_line(points, result, seconds, threads));
+    session.print(cluster_table(session, points, result) + "\n" +
+                  closing_line(arguments, points, result, seconds, threads));
   }
   if (outputs) session.note(outputs.note(arguments.output));
-  if (session.quiet || arguments.chooses() || session.job) return 0;
+  if (session.quiet || arguments.chooses() || arguments.optimal || session.job) return 0;
   const std::string hint = with_rows<T>(points, [&](const auto& rows) {
+    if (points.columns() == 1 && options.metric == KMeansMetric::euclidean)
+      return std::string("the points have one column: --optimal finds the least possible inertia");
     return hint_of_restarts(arguments, rows, memory, session.execution, result.inertia, fit_seconds);
   });
   if (!hint.empty()) session.note(hint);
@@ -600,6 +634,16 @@ void refuse_options_of_one_fit(const Arguments& arguments, const Session& sessio
   if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one number of clusters");
 }
 
+/// Called with --optimal. Throws an error for options that only Lloyd's algorithm has.
+void prepare_optimum(const Arguments& arguments, Session& session) {
+  if (arguments.chooses()) throw UsageError("--optimal finds one number of clusters, and -k names several");
+  if (!arguments.options.checkpoint.file.empty())
+    throw UsageError("--checkpoint: --optimal makes no iterations whose state could be saved");
+  if (session.chooses_gpus) throw UnsupportedError("--gpus: --optimal runs on the CPU; leave --gpus out");
+  if (session.execution.device == Device::automatic && session.execution.gpus.empty())
+    session.execution.device = Device::cpu;
+}
+
 /// Called if the program runs as several ranks. Throws UnsupportedError for options that need all rows in one process.
 /// Selects this rank's GPU. Prints a note if the launcher has bound the ranks to too few CPUs.
 void prepare_ranks(const Arguments& arguments, Session& session) {
@@ -609,6 +653,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
                            "start the program without it");
   };
   if (arguments.chooses()) refuse("the choice among several -k");
+  if (arguments.optimal) refuse("--optimal");
   if (!arguments.page.empty()) refuse("--report");
   if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph");
   if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
@@ -620,10 +665,15 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
 /// whose value may be several numbers.
 void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
+  options.flag("--optimal", arguments.optimal,
+               "points of one column: the clustering with the least inertia, instead of Lloyd's algorithm");
+  const auto why_optimal = [&arguments] {
+    return arguments.optimal ? "--optimal finds the best clustering without Lloyd's algorithm" : "";
+  };
   for (const core::Option& row : core::option_rows<KMeansOptions>) {
     if (row.name == "clusters") continue;
     if (row.name == "init") {
-      options.always_recorded(
+      CLI::Option& init = options.always_recorded(
           options.value("--init", "METHOD|FILE|DIR",
                         "first centroids: k-means++, k-means-parallel, random, first (the first k points), a file with "
                         "k rows, or the folder of an earlier fit [k-means++]",
@@ -633,13 +683,17 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
             return arguments.options.init == KMeansInit::given ? arguments.init
                                                                : std::string(to_string(arguments.options.init));
           });
+      options.ineffective_if(init, why_optimal);
       continue;
     }
     CLI::Option& option = options.row(row, &fit);
-    if (row.name == "restarts")
-      options.ineffective_if(option, [&fit] { return fit.restarts == 1 ? "" : why_nothing_is_random(fit.init); });
-    if (row.name == "seed" || row.name == "init_rows")
-      options.ineffective_if(option, [&fit] { return why_nothing_is_random(fit.init); });
+    if (kmeans_detail::is_of_optimum(row)) continue;
+    options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
+      if (arguments.optimal) return why_optimal();
+      const bool is_random =
+          row.name == "seed" || row.name == "init_rows" || (row.name == "restarts" && fit.restarts > 1);
+      return is_random ? why_nothing_is_random(fit.init) : "";
+    });
   }
   options.variant_options(kmeans_detail::ladder, session.execution);
 }
@@ -721,6 +775,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
     require_table_for_header(arguments.reading, read);
   });
   if (session.job) prepare_ranks(arguments, session);
+  if (arguments.optimal) prepare_optimum(arguments, session);
   std::optional<execution::GpuStart> gpu_start(std::in_place, session.execution);
   if (arguments.chooses()) refuse_options_of_one_fit(arguments, session);
   session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments, session), read); });
@@ -733,7 +788,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
                          session);
   };
   files::ReadOptions reading = arguments.reading;
-  reading.keep_stored = true;
+  reading.keep_stored = !arguments.optimal;  // the optimum reads the points in the type of the job
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)
@@ -772,7 +827,8 @@ ProblemCommands kmeans_commands() {
                         "gradus kmeans points.npy -k 16 -o clusters\n"
                         "gradus kmeans photo.png -k 8 -o photo-in-8-colours\n"
                         "gradus kmeans table.csv -k 2..20 -o best\n"
-                        "gradus kmeans table.csv -k 5 --drop-columns 1 --standardize",
+                        "gradus kmeans table.csv -k 5 --drop-columns 1 --standardize\n"
+                        "gradus kmeans table.csv -k 5 --columns 2 --optimal",
                         Common::job,
                         problem_name,
                         setup_kmeans,

@@ -170,6 +170,19 @@ struct KMeansOptions {
   double changed_fraction = 0.0;
   KMeansEmptyCluster empty = KMeansEmptyCluster::relocate;
   KMeansFewerDistinct fewer_distinct = KMeansFewerDistinct::error;
+  /// Smallest and largest number of points per cluster; 0: no limit. With a limit, every assignment minimizes the sum of
+  /// D(x, c_label) over all assignments within the limits, where the distances D count as exact numbers. Among several
+  /// minimal assignments, it is the one whose sequence of labels, row by row, is lexicographically least. The minimum is
+  /// certified in exact arithmetic. Limits that do not bind change no bit of the result. A cluster without points, which
+  /// is possible only if size_min is 0, is treated as without limits.
+  ///
+  /// Throws UsageError if no assignment is within the limits, and UnsupportedError for weights, several ranks, a GPU and
+  /// a named variant. kmeans_memory() reports the memory, which is at most about 200 bytes per point.
+  std::int64_t size_min = 0;
+  std::int64_t size_max = 0;
+  /// Limits the sizes to 10 % around the mean size: floor(0.9 n / k) to ceil(1.1 n / k). Throws UsageError if size_min
+  /// or size_max is given too.
+  bool balanced = false;
   KMeansMetric metric = KMeansMetric::euclidean;
   /// Standardizes the columns first (gradus/kmeans_standardization.hpp), in a copy of the points in host memory. Every
   /// point counts once, whatever its weight. Given centroids are in the units of the data and are standardized in the
@@ -222,7 +235,8 @@ struct KMeansIteration {
 template <class T>
 struct KMeansResult {
   Matrix<T> centroids;  ///< clusters x d, in the units of the data
-  /// The n labels: the index of the nearest of `centroids` for each point. Empty if KMeansMemory::labels was given.
+  /// The n labels: the index of the nearest of `centroids` for each point, or with limits of size the least assignment
+  /// to `centroids` (KMeansOptions::size_min). Empty if KMeansMemory::labels was given.
   Buffer<std::int32_t> labels;
   std::vector<std::int64_t> counts;  ///< number of points that have each label
   double inertia = 0;                ///< inertia of `labels` and `centroids`

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "gradus/kmeans1d.hpp"
 #include "gradus/kmeans_check.hpp"
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_gpus.hpp"
@@ -84,6 +85,22 @@ Fields fit_parts(const std::vector<Input>& points, const Output& labels, const s
                                  .labels = vector_of<std::int32_t>(labels, "labels")};
     return fitted(
         Job(request).run([&](const Execution& execution) { return kmeans_parts(parts, options, memory, execution); }));
+  });
+}
+
+/// Returns the fields of a fit without iterations.
+Fields optimum(const Input& points, const Output& labels, const std::optional<Input>& weights,
+               const OptionValues& given, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) {
+    const auto options = options_of<KMeansOptions>(given);
+    const KMeansMemory<T> memory{.weights = vector_of<T>(weights, "weights"),
+                                 .labels = vector_of<std::int32_t>(labels, "labels")};
+    const auto view = matrix_of<const T>(points, "points");
+    KMeans1dResult<T> best =
+        Job(request).run([&](const Execution& execution) { return kmeans1d(view, options, memory, execution); });
+    return Fields(nb::make_tuple(to_numpy(std::move(best.centroids)), to_numpy(std::move(best.counts)), best.inertia, 0,
+                                 true, "no clustering has less inertia", nb::list(), 0, to_python(best.report),
+                                 nb::none()));
   });
 }
 
@@ -238,6 +255,7 @@ void bind_kmeans(nb::module_& module) {
   bind_options<KMeansOptions>(module, "kmeans_options");
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
              arg("stored").none(), arg("options"), arg("request"));
+  module.def("kmeans1d", &optimum, arg("points"), arg("labels"), arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_parts", &fit_parts, arg("points"), arg("labels"), arg("initial_centroids").none(),
              arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_choose", &choose, arg("points"), arg("labels"), arg("clusters"), arg("criterion"),

@@ -222,6 +222,16 @@ def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = No
     return np.ascontiguousarray(_numbers.in_type(array, what, dtype, _numbers.is_untyped(source)))
 
 
+def column(source: Any, what: str) -> Host:
+    """Returns numbers, or rows of one number, as an n x 1 array of float32 or float64 in host memory."""
+    array = _to_numpy(source, what)
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise UsageError.about(what, f"an array of the shape {array.shape}; one dimension is needed")
+    return with_contiguous_rows(_numbers.in_type(array, what, None, _numbers.is_untyped(source)))
+
+
 def numbers_of(source: Any, what: str) -> list[float]:
     """Converts an array, a number or None to a list of float64."""
     if source is None:

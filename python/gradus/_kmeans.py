@@ -234,6 +234,9 @@ def kmeans(
     changed: float = 0.0,
     empty: str = "relocate",
     fewer_distinct: str = "error",
+    size_min: int = 0,
+    size_max: int = 0,
+    balanced: bool = False,
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
@@ -272,6 +275,9 @@ def kmeans(
         the job
     fewer_distinct : "error" or "accept"; fewer different points than clusters fail the job, or leave clusters that
         repeat a centroid and have no points
+    size_min : int; least number of points per cluster; every assignment is the best one within the limits; 0: no limit
+    size_max : int; greatest number of points per cluster; 0: no limit
+    balanced : bool; keep all clusters within 10 % of the mean size: floor(0.9 n/k) to ceil(1.1 n/k) points
     metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
         to unit length (spherical k-means)
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
@@ -331,6 +337,49 @@ def kmeans(
 
 
 @names_arguments
+def kmeans1d(
+    points: Any,
+    clusters: int,
+    *,
+    weights: Any = None,
+    # <options of kmeans for kmeans1d as arguments, but clusters>
+    fewer_distinct: str = "error",
+    # </options>
+    memory_limit: int | None = None,
+    progress: Progress | None = None,
+) -> KMeansResult:
+    """Returns the clustering of numbers that has the least inertia of all clusterings.
+
+    * `points`: n numbers, or an n x 1 array, in host memory; converted as the points of kmeans()
+    * `clusters`: int; number of clusters, from 1 to n
+    * `weights`: n non-negative numbers, or None: 1 for each point
+
+    .. <options of kmeans for kmeans1d as text, but clusters>
+    fewer_distinct : "error" or "accept"; fewer different points than clusters fail the job, or leave clusters that
+        repeat a centroid and have no points
+    .. </options>
+
+    * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
+    * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
+
+    Returns a KMeansResult without iterations. Its centroids ascend. The sum of squared distances to the unrounded means is
+    the least in exact arithmetic; of several such clusterings, the result is the one with the least borders. Runs on one CPU
+    thread. Raises the errors of kmeans().
+
+    Examples
+    --------
+    >>> gradus.kmeans1d([1, 2, 10, 11, 12], 2).labels
+    array([0, 0, 1, 1, 1], dtype=int32)
+    """
+    options = options_in("kmeans", locals())
+    rows = _arrays.column(points, "points")
+    weighed = _weights(weights, rows, None)
+    labels = np.empty(len(rows), _LABEL)
+    running = request("auto", None, None, "none", None, memory_limit, None, progress)
+    return _result(_core.kmeans1d(rows, labels, weighed, options, running), rows, labels, "euclidean")
+
+
+@names_arguments
 def choose_clusters(
     points: Any,
     clusters: Iterable[int],
@@ -347,6 +396,9 @@ def choose_clusters(
     changed: float = 0.0,
     empty: str = "relocate",
     fewer_distinct: str = "error",
+    size_min: int = 0,
+    size_max: int = 0,
+    balanced: bool = False,
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
@@ -619,6 +671,9 @@ def kmeans_memory(
     # <options of kmeans for kmeans_memory as arguments, but init>
     init_rows: int = 0,
     restarts: int = 1,
+    size_min: int = 0,
+    size_max: int = 0,
+    balanced: bool = False,
     metric: str = "euclidean",
     standardize: bool = False,
     # </options>

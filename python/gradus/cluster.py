@@ -218,6 +218,9 @@ def _enough_samples(samples: int, clusters: int) -> None:
 _OPTIONS = (
     # <options of kmeans for KMeans as names>
     "empty",
+    "size_min",
+    "size_max",
+    "balanced",
     "metric",
     "standardize",
     # </options>
@@ -588,6 +591,9 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
     .. <options of kmeans for KMeans as text>
     empty : "relocate", "keep" or "error"; an empty cluster moves to the farthest point, keeps its centroid, or fails
         the job
+    size_min : int; least number of points per cluster; every assignment is the best one within the limits; 0: no limit
+    size_max : int; greatest number of points per cluster; 0: no limit
+    balanced : bool; keep all clusters within 10 % of the mean size: floor(0.9 n/k) to ceil(1.1 n/k) points
     metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
         to unit length (spherical k-means)
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
@@ -633,6 +639,9 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
         algorithm: str = "lloyd",
         # <options of kmeans for KMeans as arguments>
         empty: str = "relocate",
+        size_min: int = 0,
+        size_max: int = 0,
+        balanced: bool = False,
         metric: str = "euclidean",
         standardize: bool = False,
         # </options>

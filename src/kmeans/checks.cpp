@@ -7,6 +7,7 @@
 #include "execution/request.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/sizes/limited_sizes.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -94,6 +95,7 @@ void throw_too_few(std::int64_t clusters, std::int64_t count, const char* point,
 
 void check_clusters(const KMeansOptions& options, std::int64_t n) {
   if (options.clusters > n) throw_too_few(options.clusters, n, "point");
+  size_limits(options, n);
   if (options.init_rows > 0 && options.init_rows < options.clusters)
     throw UsageError(option("KMeansOptions::init_rows", options.init_rows) + ": the rows are fewer than the " +
                          std::to_string(options.clusters) + " first centroids to choose from them",
@@ -108,6 +110,7 @@ void check_arguments(const PointRows<T>& points, const KMeansOptions& options, c
                      const Execution& execution, bool alone) {
   execution::check_execution(execution, execution::SupportsRanks::yes);
   check_options(options);
+  check_size_limits(options, !memory.weights.empty(), execution);
   check_fit_memory(memory);
   check_points(points, execution);
   if (alone) check_clusters(options, points.rows());

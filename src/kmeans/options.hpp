@@ -41,8 +41,21 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
         {.name = "fewer_distinct",
          .help = "fewer different points than clusters fail the job, or leave clusters that repeat a "
                  "centroid and have no points",
-         .calls = "kmeans_initial_centroids",
+         .calls = "kmeans_initial_centroids kmeans1d",
          .scikit_learn = "accept"}),
+    option<&KMeansOptions::size_min>(
+        {.name = "size_min",
+         .help = "least number of points per cluster; every assignment is the best one within the limits; 0: no limit",
+         .least = 0,
+         .calls = "kmeans_memory KMeans"}),
+    option<&KMeansOptions::size_max>({.name = "size_max",
+                                      .help = "greatest number of points per cluster; 0: no limit",
+                                      .least = 0,
+                                      .calls = "kmeans_memory KMeans"}),
+    option<&KMeansOptions::balanced>(
+        {.name = "balanced",
+         .help = "keep all clusters within 10 % of the mean size: floor(0.9 n/k) to ceil(1.1 n/k) points",
+         .calls = "kmeans_memory KMeans"}),
     option<&KMeansOptions::metric>(
         {.name = "metric",
          .help = "the measure of nearness: the distance, or the angle between rows, which are scaled to "

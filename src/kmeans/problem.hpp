@@ -81,6 +81,12 @@ struct Statistics {
   bool weights_are_on_grid() const { return finest_weight >= weight.unit; }
 };
 
+/// The number of points that a cluster may have.
+struct SizeLimits {
+  std::int64_t least = 0;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
 template <class T>
 struct FitState;
 template <class T>
@@ -101,6 +107,7 @@ struct Problem {
   /// (KMeansFewerDistinct::accept). Otherwise some number that is at least the number of clusters.
   std::int64_t different_points = std::numeric_limits<std::int64_t>::max();
   Metric metric = Metric::euclidean;
+  SizeLimits sizes;  ///< observed only by limited_sizes (sizes/limited_sizes.cpp)
   /// Provides `points` and their position among the rows of all ranks. Null if no variant runs the problem.
   const PointSource<T>* source = nullptr;
   std::int32_t* labels_on_gpu = nullptr;  ///< memory for labels that the engine writes on the GPU; may be null

@@ -56,6 +56,12 @@ def gradus(*arguments, stdin=None, env=None, preexec=None, cwd=None, text=True, 
     )
 
 
+def preloading(library):
+    """Returns the environment of a program that loads this library before all others, also before a sanitizer."""
+    options = os.environ.get("ASAN_OPTIONS", "")
+    return {"LD_PRELOAD": library, "ASAN_OPTIONS": options + ":verify_asan_link_order=0"}
+
+
 def content(path, mode="rb"):
     with open(path, mode) as file:
         return file.read()

@@ -8,6 +8,7 @@
 #include "cpu/chosen_threads.hpp"
 #include "kmeans/points/gpu_tier.hpp"
 #include "kmeans/ranks.hpp"
+#include "kmeans/sizes/limited_sizes.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -41,7 +42,7 @@ const Variant& wanted_variant(const Shape& shape, const Execution& execution) {
 
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution, MemoryPlace points,
                       std::initializer_list<execution::NamedPlace> others) {
-  const Variant& variant = wanted_variant(shape, execution);
+  const Variant& variant = has_size_limits(options) ? limited_sizes_rung : wanted_variant(shape, execution);
   execution::check_takes_device_input(variants(), variant, points, "points", "kmeans");
   for (const execution::NamedPlace& other : others) {
     execution::check_reachable(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);

@@ -12,6 +12,7 @@
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/api/run.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/sizes/limited_sizes.hpp"
 
 namespace gradus {
 
@@ -33,6 +34,7 @@ Problem<T> problem_of(const FitCall<T>& call, const JobPlan<T>& plan, PreparedFi
   problem.empty = options.empty;
   problem.different_points = prepared.different_points();
   problem.metric = options.metric;
+  problem.sizes = size_limits(options, plan.rows.all());
   problem.may_copy = plan.filter != SeedingFilter::never;
   const VectorView<std::int32_t> labels = call.memory.labels;
   if (!labels.empty() && !labels.place().is_host()) {

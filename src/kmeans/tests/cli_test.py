@@ -1016,7 +1016,7 @@ class Tables(Case):
         for table, name in ((pandas, "1"), (years, "year")):
             self.assertIn("--id-column " + name, self.succeed("kmeans", table, "-k", 2).stderr)
             for options in (["--id-column", "1"], ["--columns", "1-"], ["--drop-columns", "1"], ["--quiet"]):
-                self.assertEqual(self.succeed("kmeans", table, "-k", 2, *options).stderr, "", options)
+                self.assertNotIn("--id-column", self.succeed("kmeans", table, "-k", 2, *options).stderr, options)
         self.assertIn("--drop-columns year", self.succeed("pair-histogram", years, "--bin-width", 1, "--bins", 5).stderr)
 
     def test_decimals(self):

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gradus/kmeans.hpp"
+#include "gradus/kmeans1d.hpp"
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_projection.hpp"
 #include "tests/deduction.hpp"
@@ -29,6 +30,7 @@ concept Clusters = requires(const Points& points) {
   kmeans_standardize(points, KMeansStandardization{});
   kmeans_restore(points, KMeansStandardization{});
   kmeans_projection(points);
+  kmeans1d(points, KMeansOptions{});
 };
 template <class Points, class T>
 concept ClustersWith = requires(const Points& points, const KMeansMemory<T>& memory) {

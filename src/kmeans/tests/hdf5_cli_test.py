@@ -92,7 +92,7 @@ ssize_t pread64(int file, void* to, size_t size, off_t place) { return pread(fil
         library = self.path("read.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
         out = self.path("none")
-        self.refused(1, "kmeans", points, "-k", 5, "-o", out, "--quiet", env={"LD_PRELOAD": library},
+        self.refused(1, "kmeans", points, "-k", 5, "-o", out, "--quiet", env=kit.preloading(library),
                      says=["x.h5:/x': row ", "cannot be read", "Input/output error"])
         self.assertFalse(os.path.exists(out))
 
@@ -114,6 +114,6 @@ void* dlopen(const char* file, int flags) {
         library = self.path("open.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
         points = os.path.join(os.path.dirname(kit.DATA), "tests/fuzz/corpus/hdf5/little_f4.h5")
-        self.refused(4, "kmeans", points, "-k", 1, "-o", self.path("none"), env={"LD_PRELOAD": library},
+        self.refused(4, "kmeans", points, "-k", 1, "-o", self.path("none"), env=kit.preloading(library),
                      says=["little_f4.h5': an HDF5 file, for which the library libhdf5", "install it (Debian: libhdf5-103-1", "h5py"])
         self.assertEqual(sorted(os.listdir(self.folder)), ["open.c", "open.so"])

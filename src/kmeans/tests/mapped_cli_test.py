@@ -354,6 +354,6 @@ int fstat(int file, struct stat* state) {
 """)
         library = self.path("size.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-        status, said = self.fit_that_meets(lambda points: os.truncate(points, 8192), env={"LD_PRELOAD": library})
+        status, said = self.fit_that_meets(lambda points: os.truncate(points, 8192), env=kit.preloading(library))
         self.assertEqual(status, 1, said)
         self.assertRegex(said, r"points.npy': byte \d+: the disk or the file system could not read it")
