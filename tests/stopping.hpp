@@ -32,7 +32,7 @@ inline double wall_seconds() {
 /// The limit of the response time, in seconds per thread of the job.
 inline constexpr double bound_of_a_thread = 0.5;
 
-/// How a job reacted to a stop request.
+/// The reaction of a job to a stop request.
 struct Reaction {
   bool was_requested = false;  ///< false if the job ended before
   bool interrupted = false;    ///< the job threw InterruptedError

@@ -164,7 +164,7 @@ class CellTable::TileBuilder {
   TileBuilder(CellTable& table, const double* centroids)
       : table_(table), centroids_(centroids), distances_(table.clusters_), stack_(stack_length(table.clusters_)) {}
 
-  /// Returns those of the `known` clusters that may be nearest to some point in the box.
+  /// Returns the clusters among `known` that may be nearest to some point in the box.
   std::vector<std::int32_t> candidates_in(const Node& node, std::span<const std::int32_t> known) {
     const std::int64_t count = keep(node, known, stack_.data());
     return {stack_.data(), stack_.data() + count};

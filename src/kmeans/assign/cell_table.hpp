@@ -42,8 +42,8 @@ class CellTable {
 
   /// Fills the table for `centroids` (row-major). The table consists of at most 64 tiles. The work for a tile is
   /// O(cells of the tile + candidates of the tile). Because of this bound, the table may keep long lists if many
-  /// centroids share a cell. Returns false if so many centroids share a tile that there is no memory for the lists of
-  /// the tiles; the table then has no meaning. Throws InterruptedError after a stop request.
+  /// centroids share a cell. Returns false, and leaves a table without meaning, if the memory does not suffice for the
+  /// candidates of all tiles. Throws InterruptedError after a stop request.
   bool build(const std::vector<double>& centroids, int threads, const std::stop_token& stop);
 
   /// Returns one entry per cell; the index along the first axis varies fastest. If only one cluster can be nearest, the

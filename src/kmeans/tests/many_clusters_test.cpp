@@ -1,5 +1,5 @@
-// Tests the labels of simd_grid with so many clusters that its tiles share them, and that lists of candidates run out
-// of memory or work. The reference is the plain loop of the first rung.
+// Tests the labels of simd_grid with many clusters: the tiles of its table share them, and lists of candidates run out
+// of memory or work. The reference is a plain loop over all centroids.
 #include <gtest/gtest.h>
 
 #include <cmath>
