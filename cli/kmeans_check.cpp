@@ -25,6 +25,7 @@
 #include "files/point_blocks.hpp"
 #include "kmeans/check/block_check.hpp"
 #include "kmeans/problem.hpp"
+#include "kmeans/sizes/limited_sizes.hpp"
 
 namespace gradus::cli {
 
@@ -54,6 +55,7 @@ struct RecordedFacts {
   std::optional<bool> weighted;
   std::string variant;
   std::string stop_reason;
+  KMeansOptions options;                            ///< the limits of sizes; other options have their defaults
   std::map<std::string, std::int64_t> sizes;        ///< n, d and k
   std::map<std::string, std::string> input_hashes;  ///< by role
 };
@@ -68,6 +70,11 @@ RecordedFacts recorded_facts(const nlohmann::json& summary, const std::string& f
     facts.variant = summary.at("variant").get<std::string>();
     facts.stop_reason = summary.at("stop_reason").get<std::string>();
     for (const char* const size : {"n", "d", "k"}) facts.sizes[size] = summary.at(size).get<std::int64_t>();
+    if (const auto options = summary.find("options"); options != summary.end()) {
+      facts.options.size_min = options->value("size_min", facts.options.size_min);
+      facts.options.size_max = options->value("size_max", facts.options.size_max);
+      facts.options.balanced = options->value("balanced", facts.options.balanced);
+    }
     if (const auto hashes = summary.find("input_hashes"); hashes != summary.end()) hashes->get_to(facts.input_hashes);
   } catch (const nlohmann::json::exception&) {
     throw InputError(fmt::format("'{}': it lacks facts that 'gradus kmeans' writes, such as n, inertia and counts",
@@ -260,15 +267,18 @@ struct Findings {
   std::vector<std::string> changed_inputs;  ///< "the points have the hash …, not …"
   std::int64_t not_restored = -1;           ///< first row of centroids.npy that is not the standardized centroid
   bool stopped_early = false;               ///< the summary says that the fit ended before its labels settled
+  std::optional<kmeans_detail::SizeLimits> limits;  ///< the summary says that the fit had these limits of size
+  std::int64_t beyond_limits = -1;                  ///< first cluster whose size is not within the limits
   bool strict = false;
 
+  bool labels_passed() const { return check.labels.incorrect == 0 || limits.has_value(); }
   bool means_passed() const { return check.means.incorrect == 0 || (stopped_early && !strict); }
   bool record_passed() const {
     return inertia_matches.value_or(true) && wrong_count < 0 && wrong_sizes.empty() && changed_files.empty() &&
-           changed_inputs.empty() && not_restored < 0;
+           changed_inputs.empty() && not_restored < 0 && beyond_limits < 0;
   }
   bool passed() const {
-    return check.labels.incorrect == 0 && means_passed() && check.reference_differences == 0 && record_passed();
+    return labels_passed() && means_passed() && check.reference_differences == 0 && record_passed();
   }
 };
 
@@ -284,6 +294,15 @@ void compare_with_record(const CheckArguments& arguments, const CheckInputs& inp
   for (std::size_t cluster = 0; cluster < found.check.counts.size() && found.wrong_count < 0; ++cluster)
     if (cluster >= recorded.counts->size() || (*recorded.counts)[cluster] != found.check.counts[cluster])
       found.wrong_count = static_cast<std::int64_t>(cluster);
+  if (kmeans_detail::has_size_limits(recorded.options)) {
+    KMeansOptions options = recorded.options;
+    options.clusters = inputs.centroids.rows();
+    found.limits = kmeans_detail::size_limits(options, inputs.rows());
+    const auto beyond = std::ranges::find_if(found.check.counts, [&](std::int64_t count) {
+      return count < found.limits->least || count > found.limits->most;
+    });
+    if (beyond != found.check.counts.end()) found.beyond_limits = beyond - found.check.counts.begin();
+  }
   found.changed_files = inputs.changed;
   constexpr KMeansStopReason settled = KMeansStopReason::labels_unchanged;
   found.stopped_early = recorded.stop_reason != to_string(settled);
@@ -318,9 +337,15 @@ std::string counted_of(std::int64_t number, std::int64_t all, std::string_view n
   return fmt::format("{} of {}", grouped(number), counted(all, noun));
 }
 
-std::string text_of_labels(const KMeansLabelCheck& labels, std::int64_t points) {
+std::string text_of_labels(const Findings& found, std::int64_t points) {
+  const KMeansLabelCheck& labels = found.check.labels;
   std::string text;
-  if (labels.incorrect == 0) text = "correct: every point has the label of its nearest centroid\n";
+  if (found.limits && labels.incorrect > 0)
+    text = fmt::format(
+        "{} {} the label of a centroid that is not the nearest\nthe fit limited the sizes of clusters; "
+        "that no assignment within the limits is better was not checked\n",
+        counted_of(labels.incorrect, points, "point"), labels.incorrect == 1 ? "has" : "have");
+  else if (labels.incorrect == 0) text = "correct: every point has the label of its nearest centroid\n";
   else {
     text = fmt::format("INCORRECT: {} {} the label of a centroid that is not the nearest\n",
                        counted_of(labels.incorrect, points, "point"), labels.incorrect == 1 ? "has" : "have");
@@ -394,6 +419,9 @@ std::string text_of_record(const Findings& found) {
     text +=
         fmt::format("INCORRECT: row {} of centroids.npy is not the standardized centroid in the units of the data\n",
                     found.not_restored);
+  if (found.beyond_limits >= 0)
+    text += fmt::format("INCORRECT: cluster {} is not within the limits of size, which are {} to {}\n",
+                        found.beyond_limits, found.limits->least, found.limits->most);
   for (const std::string& input : found.changed_inputs) text += "INCORRECT: " + input + '\n';
   return text.empty() ? "correct: files, points and sizes are as the fit recorded them\n" : text;
 }
@@ -409,7 +437,7 @@ void add_paragraph(std::string& text, std::string_view heading, const std::strin
 std::string text_of(const Findings& found, const CheckInputs& inputs) {
   const KMeansCheck& check = found.check;
   std::string text;
-  add_paragraph(text, "labels", text_of_labels(check.labels, inputs.rows()));
+  add_paragraph(text, "labels", text_of_labels(found, inputs.rows()));
   add_paragraph(text, "centroids",
                 text_of_means(found, inputs.centroids.rows(), inputs.recorded ? inputs.recorded->stop_reason : ""));
   add_paragraph(text, "inertia",
@@ -429,6 +457,7 @@ std::string text_of(const Findings& found, const CheckInputs& inputs) {
                           "report this fault\n",
                           counted(check.reference_differences, "row")));
   text += !found.passed()              ? "\nThe result is INCORRECT.\n"
+          : check.labels.incorrect > 0 ? "\nThe result is correct within the limits of size.\n"
           : check.means.incorrect == 0 ? "\nThe result is correct.\n"
                                        : "\nThe result is correct for a fit that ended early.\n";
   return text;
@@ -463,7 +492,7 @@ Json json_of(const Findings& found, const CheckArguments& arguments, const Check
              {"tolerance", arguments.options.tolerance},
              {"passed", found.passed()},
              {"labels",
-              {{"correct", labels.incorrect == 0},
+              {{"correct", found.labels_passed()},
                {"incorrect", labels.incorrect},
                {"within_tolerance", labels.within_tolerance},
                {"largest_excess", labels.largest_excess},
@@ -484,10 +513,10 @@ Json json_of(const Findings& found, const CheckArguments& arguments, const Check
     facts["inertia_correct"] = *found.inertia_matches;
   }
   if (inputs.recorded)
-    facts["record"] = {{"correct", found.record_passed()},          {"stopped_early", found.stopped_early},
-                       {"counts_correct", found.wrong_count < 0},   {"sizes", found.wrong_sizes},
-                       {"changed_files", found.changed_files},      {"changed_inputs", found.changed_inputs},
-                       {"restored_correct", found.not_restored < 0}};
+    facts["record"] = {{"correct", found.record_passed()},           {"stopped_early", found.stopped_early},
+                       {"counts_correct", found.wrong_count < 0},    {"sizes", found.wrong_sizes},
+                       {"changed_files", found.changed_files},       {"changed_inputs", found.changed_inputs},
+                       {"restored_correct", found.not_restored < 0}, {"within_limits", found.beyond_limits < 0}};
   return facts;
 }
 

@@ -95,6 +95,17 @@ class FitsTest(CheckCase):
             self.assertFalse(answer["passed"])
             self.assertTrue(text.endswith("\nThe result is INCORRECT.\n"))
 
+    def test_a_fit_with_limits_of_size(self):
+        folder = self.fit("sizes", "--balanced")
+        answer, text = self.check(0, folder, self.points)
+        self.assertGreater(answer["labels"]["incorrect"], 0)
+        self.assertTrue(answer["record"]["within_limits"])
+        self.assertTrue(text.endswith("\nThe result is correct within the limits of size.\n"), text)
+        self.edit_summary(folder, lambda summary: summary["options"].update(balanced=False, size_max=max(summary["counts"]) - 1))
+        answer, text = self.check(5, folder, self.points)
+        self.assertFalse(answer["record"]["within_limits"])
+        self.assertIn("is not within the limits of size", text)
+
     def test_the_textbooks_arithmetic(self):
         folder = self.fit("sequential", "--variant", "sequential")
         self.check(0, folder, self.points, "--tolerance", "1e-5")
