@@ -276,6 +276,19 @@ KMeansResult<T> optimum(const Arguments& arguments, MatrixView<const T> points, 
   return result;
 }
 
+/// Returns a note if the choice of the first centroids probably takes minutes or longer, otherwise "".
+std::string note_of_first_centroids(const Arguments& arguments, std::int64_t points) {
+  constexpr double minutes = 2e10;  // distances
+  const KMeansOptions& options = arguments.options;
+  const bool takes_steps = options.init == KMeansInit::kmeans_plus_plus || options.init == KMeansInit::kmeans_parallel;
+  const std::int64_t from = options.init_rows > 0 ? std::min(options.init_rows, points) : points;
+  if (arguments.optimal || !takes_steps || static_cast<double>(from) * static_cast<double>(options.clusters) < minutes)
+    return "";
+  return fmt::format(
+      "{} chooses {} centroids one after the other, which may take long; --init random takes random points",
+      to_string(options.init), grouped(options.clusters));
+}
+
 /// If the fit was fast, fits again with more restarts. Returns a hint to use more restarts if the new fit is better,
 /// otherwise "". Ignores a failure of the new fit, because the result of the job is already complete.
 template <class Rows, class T>
@@ -560,6 +573,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   });
 
   gpu_start.reset();  // destroying the object waits until the GPUs are ready
+  if (const std::string note = note_of_first_centroids(arguments, points.rows()); !note.empty()) session.note(note);
   const auto fit_start = core::Clock::now();
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
     if (arguments.optimal) return {.result = optimum(arguments, points.view<T>(), memory, session.execution)};
@@ -690,6 +704,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     if (kmeans_detail::is_of_optimum(row)) continue;
     options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
       if (arguments.optimal) return why_optimal();
+      if (row.name == "balanced")
+        return fit.size_min > 0 || fit.size_max > 0 ? "--size-min or --size-max sets the limits" : "";
       const bool is_random =
           row.name == "seed" || row.name == "init_rows" || (row.name == "restarts" && fit.restarts > 1);
       return is_random ? why_nothing_is_random(fit.init) : "";

@@ -19,6 +19,8 @@
 #include "cli/point_files.hpp"
 #include "core/ladder.hpp"
 #include "core/phases.hpp"
+#include "core/startable.hpp"
+#include "core/stop.hpp"
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
@@ -64,6 +66,9 @@ RecordedFacts recorded_facts(const nlohmann::json& summary, const std::string& f
   RecordedFacts facts;
   try {
     facts.type = from_string<files::ElementType>(summary.at("dtype").get<std::string>());
+    if (!facts.type)
+      throw InputError(fmt::format("'{}': its type is neither f32 nor f64",
+                                   (std::filesystem::path(folder) / summary_name).string()));
     facts.inertia = summary.at("inertia").get<double>();
     facts.counts = summary.at("counts").get<std::vector<std::int64_t>>();
     facts.weighted = summary.at("weighted").get<bool>();
@@ -88,6 +93,7 @@ class LabelsFile {
  public:
   LabelsFile(std::string path, const files::ReadOptions& reading, std::int64_t clusters)
       : path_(std::move(path)), reading_(files::with_all_columns(reading)), clusters_(clusters) {
+    reading_.columns.expected = {"label"};
     reading_.type = files::ElementType::f64;  // holds every label exactly
     if (const auto shape = files::shape_in_rows(path_, reading_); shape && shape->columns == 1) {
       rows_ = shape->rows;
@@ -125,7 +131,9 @@ class LabelsFile {
   std::vector<std::int32_t> labels_of(std::int64_t rows, std::int64_t first, const NumberAt& number_at) const {
     std::vector<std::int32_t> labels(static_cast<std::size_t>(rows));
     std::int64_t fault = rows;
-#pragma omp parallel for num_threads(reading_.threads) schedule(static) reduction(min : fault)
+    const int team =
+        rows > core::chunk_length(rows, 1, reading_.threads) ? core::startable_threads(reading_.threads) : 1;
+#pragma omp parallel for num_threads(team) schedule(static) reduction(min : fault) if (team > 1)
     for (std::int64_t row = 0; row < rows; ++row) {
       const double value = number_at(row);
       const auto label = value >= 0 && value < static_cast<double>(clusters_) ? static_cast<std::int32_t>(value) : -1;
@@ -266,6 +274,7 @@ struct Findings {
   std::vector<std::string> changed_files;   ///< names
   std::vector<std::string> changed_inputs;  ///< "the points have the hash …, not …"
   std::int64_t not_restored = -1;           ///< first row of centroids.npy that is not the standardized centroid
+  bool has_record = false;                  ///< the result is a folder with a summary
   bool stopped_early = false;               ///< the summary says that the fit ended before its labels settled
   std::optional<kmeans_detail::SizeLimits> limits;  ///< the summary says that the fit had these limits of size
   std::int64_t beyond_limits = -1;                  ///< first cluster whose size is not within the limits
@@ -297,7 +306,12 @@ void compare_with_record(const CheckArguments& arguments, const CheckInputs& inp
   if (kmeans_detail::has_size_limits(recorded.options)) {
     KMeansOptions options = recorded.options;
     options.clusters = inputs.centroids.rows();
-    found.limits = kmeans_detail::size_limits(options, inputs.rows());
+    try {
+      found.limits = kmeans_detail::size_limits(options, inputs.rows());
+    } catch (const UsageError&) {
+      throw InputError(fmt::format("'{}': no clustering of these points is within its limits of size",
+                                   (std::filesystem::path(arguments.result) / summary_name).string()));
+    }
     const auto beyond = std::ranges::find_if(found.check.counts, [&](std::int64_t count) {
       return count < found.limits->least || count > found.limits->most;
     });
@@ -390,6 +404,8 @@ std::string text_of_means(const Findings& found, std::int64_t clusters, const st
           "of its last iteration, and the labels were assigned to them after that\n",
           core::without_control(stop_reason));
   }
+  if (means.incorrect > 0 && !found.has_record && found.check.labels.incorrect == 0)
+    text += "all labels are correct: so ends a fit that stops at a tolerance or a limit of iterations\n";
   if (means.without_mean > 0)
     text += fmt::format("{} without a mean, as {} no points with weight or no direction\n",
                         counted(means.without_mean, "cluster"), means.without_mean == 1 ? "it has" : "they have");
@@ -569,6 +585,7 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
   });
   session.end_progress();
   found.strict = arguments.strict;
+  found.has_record = inputs.recorded.has_value();
   if (inputs.recorded) compare_with_record<T>(arguments, inputs, found);
   if (hashes) compare_hash("points", hash, inputs, found);
   if (hashes && !weights.empty()) {

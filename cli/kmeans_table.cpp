@@ -120,7 +120,9 @@ FittedFolder facts_of_fit(const std::string& folder, const nlohmann::json& summa
   const std::filesystem::path path(folder);
   FittedFolder fit;
   try {
-    fit.metric = from_string<KMeansMetric>(summary.value("metric", std::string())).value_or(KMeansMetric::euclidean);
+    const std::string metric = summary.value("metric", std::string(to_string(KMeansMetric::euclidean)));
+    if (!from_string<KMeansMetric>(metric)) throw InputError("");
+    fit.metric = *from_string<KMeansMetric>(metric);
     fit.column_names = summary.value("columns", std::vector<std::string>());
     if (const auto by = summary.find("standardize"); by != summary.end()) {
       KMeansStandardization& found = fit.standardization;

@@ -126,6 +126,7 @@ CLI::Option& Options::row(const core::Option& row, void* options) {
         return std::string();
       },
       ""));
+  values_[&flag].reset = [&row, options, initial = row.get(options)] { row.set(options, initial); };
   if (!row.recorded) return flag;
   return always_recorded(flag, [&row, options] { return row.get(options) == core::Value(true) ? "true" : ""; });
 }

@@ -174,12 +174,20 @@ void RepeatedRecord::leave_out_conflicts(const std::vector<CLI::Option*>& comple
   };
   for (const auto& [given, no_effect_reason] : session.uses) {
     if (!given_.contains(given)) continue;
+    std::vector<std::pair<CLI::Option*, std::vector<std::string>>> left_out;
+    const auto put_back = [&](std::size_t index) {
+      if (left_out[index].first->count() == 0) left_out[index].first->add_result(left_out[index].second);
+      left_out[index].first->run_callback();
+    };
     for (CLI::Option* option : completed) {
       if (no_effect_reason().empty()) break;
       const std::vector<std::string> recorded = option->results();
-      if (!leave_out(*option) || no_effect_reason().empty()) continue;
-      if (option->count() == 0) option->add_result(recorded);
-      option->run_callback();
+      if (leave_out(*option)) left_out.emplace_back(option, recorded);
+    }
+    const bool has_effect = no_effect_reason().empty();
+    for (std::size_t index = 0; index < left_out.size(); ++index) {
+      put_back(index);
+      if (has_effect && !no_effect_reason().empty()) leave_out(*left_out[index].first);
     }
   }
   for (CLI::Option* option : completed)

@@ -290,18 +290,23 @@ class Dataset {
     return list.names[choose_array(names, place_.file, place_.array.empty() ? "" : std::string_view(wanted))];
   }
 
+  static constexpr Hdf5::Size most_chunks = 4096;  ///< at a time, since libhdf5 needs kilobytes for each
+
+  /// Returns the numbers of rows and columns of a chunk.
+  std::pair<Hdf5::Size, Hdf5::Size> chunk_shape(Hdf5::Handle properties, bool is_chunked) const {
+    std::array<Hdf5::Size, 3> chunk{1, 1, 1};
+    if (is_chunked && hdf5_.chunk(properties, static_cast<int>(chunk.size()), chunk.data()) < 1)
+      refuse_damage("the size of a chunk cannot be read");
+    return {std::max<Hdf5::Size>(chunk[0], 1), std::max<Hdf5::Size>(chunk[1], 1)};
+  }
+
   /// Returns the number of rows to read at a time: about 16 MiB, so that a stop request takes effect soon. Rows of a
   /// chunk are read together, so that a filter decodes each chunk once.
   std::int64_t rows_in_piece(Hdf5::Handle properties, bool is_chunked, const RowsInFile& all,
                              std::size_t file_bytes) const {
     constexpr Hdf5::Size piece_bytes = Hdf5::Size{1} << 24;
-    constexpr Hdf5::Size most_chunks = 65536;     // libhdf5 needs about 500 bytes for each chunk that it reads
     constexpr Hdf5::Size greatest_ratio = 65536;  // of compression by a filter
-    std::array<Hdf5::Size, 3> chunk{1, 1, 1};
-    if (is_chunked && hdf5_.chunk(properties, static_cast<int>(chunk.size()), chunk.data()) < 1)
-      refuse_damage("the size of a chunk cannot be read");
-    const Hdf5::Size rows = std::max<Hdf5::Size>(chunk[0], 1);
-    const Hdf5::Size columns = std::max<Hdf5::Size>(chunk[1], 1);
+    const auto [rows, columns] = chunk_shape(properties, is_chunked);
     Hdf5::Size elements = 0;
     // libhdf5 allocates memory for a whole chunk.
     if (__builtin_mul_overflow(rows, columns, &elements) || elements / greatest_ratio > file_bytes / all.kind->bytes)
@@ -317,15 +322,21 @@ class Dataset {
   void set_shape(RowsInFile& all) const {
     const Object space(hdf5_, hdf5_.space_of(dataset_->handle()));
     std::array<Hdf5::Size, 32> sizes{};
+    std::array<Hdf5::Size, 32> most{};
+    most.fill(std::numeric_limits<Hdf5::Size>::max());
     const int dimensions = space ? hdf5_.dimensions(space.handle()) : -1;
     if (dimensions < 0 || dimensions > static_cast<int>(sizes.size()) ||
-        hdf5_.shape(space.handle(), sizes.data(), nullptr) < 0)
+        hdf5_.shape(space.handle(), sizes.data(), most.data()) < 0)
       refuse_damage("the shape cannot be read");
     std::vector<std::int64_t> shape;
     auto bytes = static_cast<std::int64_t>(all.kind->bytes);
     bool overflows = false;
     for (int dimension = 0; dimension < dimensions; ++dimension) {
       const Hdf5::Size size = sizes[static_cast<std::size_t>(dimension)];
+      if (size > most[static_cast<std::size_t>(dimension)])
+        refuse("dimension " + std::to_string(dimension) + " has the size " + std::to_string(size) +
+                   ", but its maximum is " + std::to_string(most[static_cast<std::size_t>(dimension)]),
+               "copy the file again");
       overflows = overflows || size > std::numeric_limits<std::int64_t>::max();
       shape.push_back(static_cast<std::int64_t>(size));
       overflows = __builtin_mul_overflow(bytes, shape.back(), &bytes) || overflows;
@@ -390,11 +401,38 @@ class Dataset {
   std::optional<std::string> try_load(const RowsInFile& all, std::int64_t first, std::int64_t last,
                                       std::byte* to) const {
     const Object type(hdf5_, hdf5_.type_of(dataset_->handle()));
+    const Object properties(hdf5_, hdf5_.properties_of(dataset_->handle()));
+    if (!type || !properties) return explanation();
+    const bool is_chunked = hdf5_.layout(properties.handle()) == Hdf5::chunked;
+    const auto width = static_cast<std::int64_t>(std::min<Hdf5::Size>(
+        most_chunks * std::min<Hdf5::Size>(chunk_shape(properties.handle(), is_chunked).second, 1 << 24),
+        static_cast<Hdf5::Size>(all.columns)));
+    if (!is_chunked || width == all.columns) return try_load(type, {first, last}, {0, all.columns}, to);
+    const auto bytes = static_cast<std::int64_t>(all.kind->bytes);
+    Matrix<std::byte> some(last - first, width * bytes);
+    for (std::int64_t begin = 0; begin < all.columns; begin += width) {
+      const std::int64_t end = std::min(begin + width, all.columns);
+      if (auto why = try_load(type, {first, last}, {begin, end}, some.data())) return why;
+      for (std::int64_t row = 0; row < last - first; ++row)
+        std::copy_n(some.data() + row * (end - begin) * bytes, (end - begin) * bytes,
+                    to + row * all.row_bytes + begin * bytes);
+    }
+    return std::nullopt;
+  }
+
+  struct Piece {
+    std::int64_t begin;
+    std::int64_t end;
+    Hdf5::Size size() const { return static_cast<Hdf5::Size>(end - begin); }
+  };
+
+  /// Reads a block of elements. Returns libhdf5's explanation if that fails.
+  std::optional<std::string> try_load(const Object& type, Piece rows, Piece columns, std::byte* to) const {
     const Object space(hdf5_, hdf5_.space_of(dataset_->handle()));
-    const Hdf5::Size begin[] = {static_cast<Hdf5::Size>(first), 0};
-    const Hdf5::Size size[] = {static_cast<Hdf5::Size>(last - first), static_cast<Hdf5::Size>(all.columns)};
+    const Hdf5::Size begin[] = {static_cast<Hdf5::Size>(rows.begin), static_cast<Hdf5::Size>(columns.begin)};
+    const Hdf5::Size size[] = {rows.size(), columns.size()};
     const Object memory(hdf5_, hdf5_.make_space(hdf5_.dimensions(space.handle()), size, nullptr));
-    if (type && space && memory && hdf5_.select(space.handle(), 0, begin, nullptr, size, nullptr) >= 0 &&
+    if (space && memory && hdf5_.select(space.handle(), 0, begin, nullptr, size, nullptr) >= 0 &&
         hdf5_.read(dataset_->handle(), type.handle(), memory.handle(), space.handle(), Hdf5::defaults, to) >= 0)
       return std::nullopt;
     return explanation();

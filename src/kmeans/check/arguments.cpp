@@ -5,12 +5,19 @@
 #include "core/checked.hpp"
 #include "core/exact_accumulator.hpp"
 #include "core/text.hpp"
+#include "cpu/chosen_threads.hpp"
 #include "cpu/column_ranges.hpp"
+#include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/points/unit_rows.hpp"
 
 namespace gradus::kmeans_detail {
+
+int team_for(std::int64_t values, const Execution& execution) {
+  constexpr double nanoseconds_a_value = 2;
+  return cpu::start_team(cpu::chosen_threads(nanoseconds_a_value * static_cast<double>(values), execution));
+}
 
 void check_options(const KMeansCheckOptions& options) {
   if (!(options.tolerance >= 0 && options.tolerance <= 1))

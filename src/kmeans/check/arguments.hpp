@@ -30,6 +30,10 @@ MatrixView<const T> compared_centroids(const KMeansModel<T>& model, const Matrix
   return model.metric == KMeansMetric::cosine ? unit.view() : model.centroids;
 }
 
+/// Starts and returns the number of threads that pays for work on so many values. Throws Error if the system does not
+/// let the process start the threads.
+int team_for(std::int64_t values, const Execution& execution);
+
 /// Throws OutOfMemoryError if the sums of a check need more memory than there is.
 template <class T>
 void check_sums_memory(MatrixView<const T> centroids, bool is_reference, const Execution& execution);

@@ -25,7 +25,7 @@ void BlockCheck<T>::add(MatrixView<const T> points, VectorView<const std::int32_
   require_exact_variant(execution);
   check_given_labels(labels, points.rows(), model_.centroids.rows(), rows_);
   if (rows_ == 0) check_sums_memory(model_.centroids, check_->is_reference(), execution);
-  const int threads = cpu::thread_count(execution);
+  const int threads = team_for(points.rows() * points.columns(), execution);
   Execution here = execution;
   std::optional<StandardizedPoints<T>> standardized;
   if (!model_.standardization.empty()) {
@@ -49,8 +49,8 @@ void BlockCheck<T>::add(MatrixView<const T> points, VectorView<const std::int32_
 template <class T>
 KMeansCheck BlockCheck<T>::result(const Execution& execution) const {
   const core::ExactAccumulator none;
-  KMeansCheck result =
-      check_->result(check_->is_reference() ? none : prediction_.exact_inertia(), cpu::thread_count(execution));
+  const int threads = team_for(model_.centroids.rows() * model_.centroids.columns(), execution);
+  KMeansCheck result = check_->result(check_->is_reference() ? none : prediction_.exact_inertia(), threads);
   result.report = prediction_.report();
   return result;
 }

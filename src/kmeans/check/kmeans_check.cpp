@@ -30,13 +30,14 @@ KMeansCheck check_on_ranks(const KMeansModel<T>& model, MatrixView<const T> poin
                            VectorView<const std::int32_t> labels, const KMeansCheckOptions& options,
                            VectorView<const T> weights, const Execution& here, core::Ranks& ranks) {
   const auto start = core::Clock::now();
-  const int threads = cpu::thread_count(here);
+  int threads = 1;
   Matrix<T> unit;
   ranks.agree([&] {
     check_options(options);
     require_in_host_memory(points.place(), "points");
     require_in_host_memory(weights.place(), "weights");
     require_exact_variant(here);
+    threads = team_for(points.rows() * points.columns(), here);
     unit = checked_centroids(model);
     check_model(model.centroids, PointRows<T>(points), model.metric, here);
     execution::check_number(weights, points.rows(), "weights", "points");

@@ -96,15 +96,32 @@ class FitsTest(CheckCase):
             self.assertTrue(text.endswith("\nThe result is INCORRECT.\n"))
 
     def test_a_fit_with_limits_of_size(self):
-        folder = self.fit("sizes", "--balanced")
-        answer, text = self.check(0, folder, self.points)
-        self.assertGreater(answer["labels"]["incorrect"], 0)
-        self.assertTrue(answer["record"]["within_limits"])
-        self.assertTrue(text.endswith("\nThe result is correct within the limits of size.\n"), text)
-        self.edit_summary(folder, lambda summary: summary["options"].update(balanced=False, size_max=max(summary["counts"]) - 1))
-        answer, text = self.check(5, folder, self.points)
+        # One cluster has 90 points and the others have 180. So the limit binds.
+        points = self.array("s.npy", [row for index, row in enumerate(self.rows) if index % self.k != 0 or index < 450])
+        folder = self.fit("sizes", "--size-max", 170, points=[points])
+
+        def limit(size_min, size_max):
+            self.edit_summary(folder, lambda summary: summary["options"].update(size_min=size_min, size_max=size_max))
+
+        for size_max in (170, 500):
+            limit(0, size_max)
+            answer, text = self.check(0, folder, points)
+            self.assertGreater(answer["labels"]["incorrect"], 0)
+            self.assertTrue(answer["record"]["within_limits"])
+            self.assertTrue(text.endswith("\nThe result is correct within the limits of size.\n"), text)
+        limit(0, 165)
+        answer, text = self.check(5, folder, points)
         self.assertFalse(answer["record"]["within_limits"])
         self.assertIn("is not within the limits of size", text)
+        limit(163, 0)
+        self.refused(3, "check", folder, points, says=["summary.json", "within its limits of size"])
+
+    def test_a_table_of_labels_with_names(self):
+        table = self.file("t.csv", "name,x\n" + "".join("p%d,%d\n" % (row, row * row) for row in range(40)))
+        folder = self.path("named")
+        self.succeed("kmeans", table, "-k", 3, "--tolerance", 0, "--id-column", "name", "-o", folder)
+        words = (os.path.join(folder, "centroids.npy"), table, "--id-column", "name", "--labels", self.copied(folder, "labels.csv"))
+        self.check(0, *words)
 
     def test_the_textbooks_arithmetic(self):
         folder = self.fit("sequential", "--variant", "sequential")
@@ -223,6 +240,11 @@ class FaultsTest(CheckCase):
             self.assertIn(words, text)
             self.assertEqual(text.count("INCORRECT: "), 1, text)
             self.assertFalse(answer["passed"])
+
+    def test_unknown_words_of_the_summary(self):
+        for key in ("metric", "dtype"):
+            self.edit_summary(self.fitted, lambda summary: summary.update({key: "other"}))
+            self.refused(3, "check", self.fitted, self.points, says=["summary.json"])
 
     def test_a_changed_file_of_the_folder(self):
         write_npy(os.path.join(self.fitted, "centroids.npy"), "<f4", (self.k, self.d), [x + 1 for x in self.centroids])

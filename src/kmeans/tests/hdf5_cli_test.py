@@ -40,6 +40,14 @@ class Datasets(DatasetCase):
                     self.succeed("predict", self.path("fit"), points, "-o", out, "--quiet", "--memory-limit", "400k")
                     self.assertEqual(content(out), expected[1])
 
+    def test_many_chunks_in_a_row(self):
+        """Many chunks are read in pieces of their columns. A piece does not divide the columns."""
+        rows, columns = 6, 9001
+        values = [(row * 31 + column * column) % 251 for row in range(rows) for column in range(columns)]
+        points = write_hdf5(self.path("wide.h5"), "x", "<f4", (rows, columns), struct.pack("<%df" % len(values), *values), (4, 2))
+        npy = write_npy(self.path("wide.npy"), "<f4", (rows, columns), values)
+        self.assertEqual(self.fit(points), self.fit(npy))
+
     def test_weights_and_first_centroids(self):
         weights = [float(row % 7) for row in range(N)]
         npy = write_npy(self.path("w.npy"), "<f4", (N,), weights)

@@ -134,6 +134,14 @@ class Repeated(Case):
                 self.assertEqual(sorted(again["command"]), sorted(fresh["command"]))
                 shutil.rmtree(first)
 
+    def test_given_limits_of_size_push_out_recorded_ones(self):
+        points, first = self.points(), self.path("first")
+        for recorded, given in ((["--balanced"], ["--size-max", 60]), (["--size-min", 3, "--size-max", 60], ["--balanced"])):
+            self.succeed("kmeans", points, "-k", 4, *recorded, "-o", first)
+            again, fresh = self.summary("--repeat", first, *given), self.summary(points, "-k", 4, *given)
+            self.assertEqual([again[key] for key in ("options", "counts", "command")], [fresh[key] for key in ("options", "counts", "command")])
+            shutil.rmtree(first)
+
     def test_another_variant_leaves_out_the_options_of_the_recorded_one(self):
         points, first = self.points(), self.path("first")
         self.succeed("kmeans", points, "-k", 3, "--variant", "openmp_locked", "--lock", "tas_lock", "-o", first)
