@@ -170,14 +170,14 @@ struct KMeansOptions {
   double changed_fraction = 0.0;
   KMeansEmptyCluster empty = KMeansEmptyCluster::relocate;
   KMeansFewerDistinct fewer_distinct = KMeansFewerDistinct::error;
-  /// Smallest and largest number of points per cluster; 0: no limit. With a limit, every assignment minimizes the sum of
-  /// D(x, c_label) over all assignments within the limits, where the distances D count as exact numbers. Among several
-  /// minimal assignments, it is the one whose sequence of labels, row by row, is lexicographically least. The minimum is
-  /// certified in exact arithmetic. Limits that do not bind change no bit of the result. A cluster without points, which
-  /// is possible only if size_min is 0, is treated as without limits.
+  /// Smallest and largest number of points per cluster; 0: no limit. With a limit, every assignment minimizes the sum
+  /// of D(x, c_label) over all assignments within the limits, where the distances D count as exact numbers. Among
+  /// several minimal assignments, it is the one whose sequence of labels, row by row, is lexicographically least. The
+  /// minimum is certified in exact arithmetic. Limits that do not bind change no bit of the result. A cluster without
+  /// points, which is possible only if size_min is 0, is treated as without limits.
   ///
-  /// Throws UsageError if no assignment is within the limits, and UnsupportedError for weights, several ranks, a GPU and
-  /// a named variant. kmeans_memory() reports the memory, which is at most about 200 bytes per point.
+  /// Throws UsageError if no assignment is within the limits, and UnsupportedError for weights, several ranks, a GPU
+  /// and a named variant. kmeans_memory() reports the memory, which is at most about 200 bytes per point.
   std::int64_t size_min = 0;
   std::int64_t size_max = 0;
   /// Limits the sizes to 10 % around the mean size: floor(0.9 n / k) to ceil(1.1 n / k). Throws UsageError if size_min
