@@ -30,8 +30,8 @@ MatrixView<const T> compared_centroids(const KMeansModel<T>& model, const Matrix
   return model.metric == KMeansMetric::cosine ? unit.view() : model.centroids;
 }
 
-/// Starts and returns the number of threads that pays for work on so many values. Throws Error if the system does not
-/// let the process start the threads.
+/// Starts and returns the number of threads that pays for work on a number of values. Throws Error if the system does
+/// not let the process start the threads.
 int team_for(std::int64_t values, const Execution& execution);
 
 /// Throws OutOfMemoryError if the sums of a check need more memory than there is.
