@@ -19,7 +19,8 @@ TOPS = ("src", "include", "cli", "bench", "python")
 SHARED = {"core", "cpu", "cuda", "files", "ranks", "execution"}
 VARIANT = re.compile(r"^// ([a-z0-9_]+)(, [a-z0-9_]+)*:\s")
 NO_FUNCTION = re.compile(r"\b(class|concept|enum|namespace|requires|struct|union)\b|[^=!<>]=[^=]")
-WRITTEN_TABLE = re.compile(r"<!-- (ladder|formats|(variant )?options|arguments) of .*? -->\n\n(\|[^\n]*\n)*", re.DOTALL)
+WRITTEN_TABLE = re.compile(r"<!-- file rates -->.*?<!-- end of file rates -->"
+                           r"|<!-- (ladder|formats|(variant )?options|arguments) of .*? -->\n\n(\|[^\n]*\n)*", re.DOTALL)
 WRITTEN_LINES = re.compile(r"(#|\.\.) <options of [^\n]*>\n.*?\1 </options>\n", re.DOTALL)
 FUNCTION_END = re.compile(r"^(  )?\}$")
 

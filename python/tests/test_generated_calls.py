@@ -85,9 +85,9 @@ def projection(points, most_points, memory_limit=None, **_):
     return gradus.kmeans_projection(points, most_points=most_points, memory_limit=memory_limit)
 
 
-def optimum(points, clusters, weights, fewer_distinct, memory_limit=None, **_):
+def optimum(points, clusters, weights, memory_limit=None, **_):
     """Calls kmeans1d(), which lacks the same arguments."""
-    return gradus.kmeans1d(points, clusters, weights=weights, fewer_distinct=fewer_distinct, memory_limit=memory_limit)
+    return gradus.kmeans1d(points, clusters, weights=weights, memory_limit=memory_limit)
 
 
 CALLS_OF = {
@@ -98,7 +98,7 @@ CALLS_OF = {
         **{row.name: draw(st.sampled_from(row.choices or [False, True])) for row in option_rows("kmeans").values()
            if row.kind in ("choice", "flag") and row.name != "init"}}),
     "kmeans1d": lambda draw: (optimum, (draw(arrays()), draw(numbers)), {
-        "weights": draw(maybe(arrays(1))), "fewer_distinct": draw(st.sampled_from(["error", "accept"]))}),
+        "weights": draw(maybe(arrays(1)))}),
     "choose_clusters": lambda draw: (gradus.choose_clusters, (draw(arrays()), draw(st.lists(numbers, max_size=3))), {
         "criterion": draw(st.sampled_from(["silhouette", "calinski-harabasz", "davies-bouldin", "other"])),
         "weights": draw(maybe(arrays(1))), "silhouette_points": draw(numbers), "standardize": draw(st.booleans()),
