@@ -174,6 +174,7 @@ void RepeatedRecord::leave_out_conflicts(const std::vector<CLI::Option*>& comple
   };
   for (const auto& [given, no_effect_reason] : session.uses) {
     if (!given_.contains(given)) continue;
+    // Leaves out recorded options until the given option has an effect. Then puts back all that are not in its way.
     std::vector<std::pair<CLI::Option*, std::vector<std::string>>> left_out;
     const auto put_back = [&](std::size_t index) {
       if (left_out[index].first->count() == 0) left_out[index].first->add_result(left_out[index].second);
