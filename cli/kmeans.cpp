@@ -395,7 +395,7 @@ class MappedFit {
   }
 
  private:
-  static constexpr std::uint64_t least_resident = std::uint64_t{128} << 20;
+  static constexpr std::uint64_t least_resident = std::uint64_t{64} << 20;
 
   const PointFiles& files_;
   const Session& session_;

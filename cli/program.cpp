@@ -386,15 +386,12 @@ struct Failure {
 Failure failure_of(const Error& error) {
   const files::LostFile* const lost = files::lost_file();
   if (lost == nullptr) return Failure(error);
-  const std::string place = fmt::format("'{}': byte {}: ", lost->path, lost->byte);
+  if (lost->is_shorter()) return Failure(core::changed_file(lost->path, lost->before, lost->now));
   ErrorFields fields{.code = error_code::cannot_read, .file = lost->path};
   fields.byte = static_cast<std::int64_t>(lost->byte);
-  if (!lost->is_shorter) {
-    fields.remedy = "check the disk, or copy the file to another one";
-    return Failure(Error(place + "the disk or the file system could not read it", fields));
-  }
-  fields.remedy = "run the job again when no program writes to it";
-  return Failure(InputError(place + "the file became shorter while it was read", fields));
+  fields.remedy = "check the disk, or copy the file to another one";
+  return Failure(Error(
+      fmt::format("'{}': byte {}: the disk or the file system could not read it", lost->path, lost->byte), fields));
 }
 
 /// Returns true if the command has all options that the text mentions.

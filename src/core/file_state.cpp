@@ -44,15 +44,17 @@ std::string path_mapped_at(const void* address) {
   return "";
 }
 
-void require_unchanged(const std::string& path, const FileState& before, const std::string& name) {
-  const FileState now = state_of(path);
-  if (now == before) return;
+InputError changed_file(const std::string& name, const FileState& before, const FileState& now) {
   std::string how = ", or was replaced by another one";
   if (now.size != before.size)
     how = ": it had " + std::to_string(before.size) + " bytes and now has " + std::to_string(now.size);
-  throw InputError("'" + name + "': the file has changed while it was read" + how +
-                       "; run the command again when no program writes to the file",
-                   {.code = error_code::cannot_read, .file = name});
+  return InputError("'" + name + "': the file has changed while it was read" + how +
+                        "; run the command again when no program writes to the file",
+                    {.code = error_code::cannot_read, .file = name});
+}
+
+void require_unchanged(const std::string& path, const FileState& before, const std::string& name) {
+  if (const FileState now = state_of(path); now != before) throw changed_file(name, before, now);
 }
 
 }  // namespace gradus::core

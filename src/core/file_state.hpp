@@ -6,6 +6,8 @@
 #include <ctime>
 #include <string>
 
+#include "gradus/error.hpp"
+
 namespace gradus::core {
 
 /// The properties of a file that differ after a change of its content.
@@ -24,8 +26,11 @@ FileState state_of(const std::string& path);
 /// Overload for an open file.
 FileState state_of(int descriptor);
 
-/// Throws InputError if the file has another state than `before`. `name` is the name for messages, which may name an
-/// array of the file.
+/// Returns the error for a file whose state changed from `before` to `now` while it was read. `name` is the name for
+/// messages, which may name an array of the file.
+InputError changed_file(const std::string& name, const FileState& before, const FileState& now);
+
+/// Throws changed_file() if the file has another state than `before`.
 void require_unchanged(const std::string& path, const FileState& before, const std::string& name);
 
 /// Returns the path of the file that this process has mapped at the address, by whatever means. Returns "" for other

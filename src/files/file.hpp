@@ -54,8 +54,10 @@ class MappedFile {
   void require_unchanged() const { core::require_unchanged(path_, state_, path_); }
   /// Advises the kernel that this part of the bytes will be read many times.
   void read_ahead(std::span<const std::byte> part) const;
-  /// Returns the current size of the file, or 0 if it is unknown. Async-signal-safe.
-  std::size_t size_now() const;
+  /// Returns the state of the file when it was mapped.
+  const core::FileState& state() const { return state_; }
+  /// Returns the current state of the file. Async-signal-safe.
+  core::FileState state_now() const { return core::state_of(file_.number()); }
 
  private:
   std::string path_;
@@ -86,8 +88,12 @@ std::uint64_t resident_file_bytes();
 /// A mapped file of which a part could not be read.
 struct LostFile {
   const char* path = nullptr;
-  std::uint64_t byte = 0;   ///< position in the file of the access that failed
-  bool is_shorter = false;  ///< true if the file ends before this byte; false: the disk or the file system failed
+  std::uint64_t byte = 0;  ///< position in the file of the access that failed
+  core::FileState before;  ///< when the file was mapped
+  core::FileState now;     ///< when the access failed
+
+  /// Returns true if the file ends before the byte; if not, the disk or the file system failed.
+  bool is_shorter() const { return static_cast<std::uint64_t>(now.size) <= byte; }
 };
 
 /// Keeps a program alive if a mapped file is truncated, or its disk fails, while the file is being read (SIGBUS).

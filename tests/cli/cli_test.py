@@ -735,8 +735,7 @@ class Truncated(InterruptCase):
         os.truncate(file, 4096)
         stdout, stderr = job.communicate(timeout=120)
         self.assertEqual(job.returncode, 3, stderr)
-        self.assertIn(f"'{file}': byte ", stderr)
-        self.assertIn(": the file became shorter while it was read", stderr)
+        self.assertRegex(stderr, "'%s': the file has changed while it was read: it had [0-9]+ bytes and now has 4096;" % re.escape(file))
         self.assertEqual(stdout, "")
         self.assertEqual(os.listdir(out), [])
 

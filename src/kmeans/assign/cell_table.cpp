@@ -37,7 +37,7 @@ constexpr std::size_t most_tiles = 64;
 // The most work for a tile, in comparisons of a centroid with a box.
 constexpr std::int64_t work_per_cell = 48;
 constexpr std::int64_t work_per_candidate = 256;
-constexpr std::int64_t few_clusters = 65536;
+constexpr std::int64_t few_clusters = 65536;  // up to this number, memory for the longest possible lists is cheap
 
 /// Returns for how many list elements per cell there is memory, in addition to candidates_of_tiles(). When a tile has
 /// used up its share, a box uses the list of a larger box.
@@ -304,24 +304,40 @@ class CellTable::TileBuilder {
   std::int64_t work_left_ = 0;
 };
 
+/// One builder per thread.
 template <int D>
-bool CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
-  constexpr std::int64_t worth_threads = 4096;  // with fewer cells and clusters, a single thread is faster
-  if (std::max(entries_.size(), clusters_) < worth_threads) threads = 1;
-  std::vector<std::optional<TileBuilder<D>>> builders(static_cast<std::size_t>(threads));
-  core::FirstFailure failure;
-  const auto share = [&](std::size_t count, const auto& work) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+class CellTable::Builders {
+ public:
+  Builders(CellTable& table, const double* centroids, int threads)
+      : table_(table), centroids_(centroids), of_threads_(static_cast<std::size_t>(threads)) {}
+
+  /// Calls work(builder, index) for all indices below `count`, on all threads. The first exception ends the calls.
+  template <class Work>
+  void for_each(std::size_t count, const std::stop_token& stop, const Work& work) {
+    core::FirstFailure failure;
+#pragma omp parallel for num_threads(static_cast <int>(of_threads_.size())) schedule(dynamic, 1)
     for (std::size_t index = 0; index < count; ++index)
       if (!stop.stop_requested() && !failure.happened())
         failure.run([&] {
-          std::optional<TileBuilder<D>>& own = builders[static_cast<std::size_t>(omp_get_thread_num())];
-          if (!own) own.emplace(*this, centroids.data());
+          std::optional<TileBuilder<D>>& own = of_threads_[static_cast<std::size_t>(omp_get_thread_num())];
+          if (!own) own.emplace(table_, centroids_);
           work(*own, index);
         });
     failure.rethrow();
     core::honour_stop(stop, "stopped while laying a grid");
-  };
+  }
+
+ private:
+  CellTable& table_;
+  const double* centroids_;
+  std::vector<std::optional<TileBuilder<D>>> of_threads_;
+};
+
+template <int D>
+bool CellTable::build_tiles(const std::vector<double>& centroids, int threads, const std::stop_token& stop) {
+  constexpr std::int64_t worth_threads = 4096;  // with fewer cells and clusters, a single thread is faster
+  if (std::max(entries_.size(), clusters_) < worth_threads) threads = 1;
+  Builders<D> builders(*this, centroids.data(), threads);
 
   // Halves the space down to the tiles, and shares the clusters among the halves.
   constexpr std::int64_t worth_sharing = 1024;  // with fewer clusters, each tile begins with all
@@ -332,7 +348,7 @@ bool CellTable::build_tiles(const std::vector<double>& centroids, int threads, c
     std::vector<Node> halves(2 * nodes.size());
     std::vector<std::vector<std::int32_t>> of_halves(halves.size());
     for (std::size_t node = 0; node < nodes.size(); ++node) split(nodes[node], halves[2 * node], halves[2 * node + 1]);
-    share(halves.size(), [&](TileBuilder<D>& builder, std::size_t half) {
+    builders.for_each(halves.size(), stop, [&](TileBuilder<D>& builder, std::size_t half) {
       of_halves[half] = builder.candidates_in(halves[half], candidates[half / 2]);
     });
     nodes = std::move(halves);
@@ -355,7 +371,7 @@ bool CellTable::build_tiles(const std::vector<double>& centroids, int threads, c
   for (const std::span<const std::int32_t> some : of_tile)
     begins.push_back(begins.back() + for_cells +
                      static_cast<std::int64_t>(for_candidates * static_cast<double>(std::ssize(some) + 1)));
-  share(tiles_.size(), [&](TileBuilder<D>& builder, std::size_t tile) {
+  builders.for_each(tiles_.size(), stop, [&](TileBuilder<D>& builder, std::size_t tile) {
     builder.fill_tile(tile, of_tile[tile], begins[tile], begins[tile + 1]);
   });
   return true;

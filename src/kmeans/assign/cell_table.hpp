@@ -58,6 +58,8 @@ class CellTable {
  private:
   template <int D>
   class TileBuilder;
+  template <int D>
+  class Builders;
 
   /// A box of 2^size[i] cells along each axis i.
   struct Node {

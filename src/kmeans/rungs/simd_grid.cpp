@@ -43,8 +43,8 @@
 #define GRADUS_KMEANS_SIMD_GRID
 namespace gradus::kmeans_detail {
 
-// After this constant is added to a number of at most a few thousand, the low bits of the sum contain the number,
-// rounded to an integer.
+// After this constant is added to a number below 2^21 in magnitude, the low bits of the sum contain the number, rounded
+// to an integer.
 template <class T>
 inline constexpr T index_magic = sizeof(T) == 4 ? T{0x1.8p23} : T{0x1.8p52};
 

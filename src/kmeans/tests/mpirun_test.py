@@ -519,8 +519,7 @@ class Ended(KMeansCase):
     def test_a_file_that_becomes_shorter(self):
         status, said = self.end(None, None, seconds=0.3, within=10)
         self.assertEqual((status, len(said)), (3, 1), said)
-        self.assertIn("points.npy': byte ", said[0])
-        self.assertIn(": the file became shorter", said[0])
+        self.assertIn("points.npy': the file has changed while it was read", said[0])
 
     def test_a_rank_that_does_not_start(self):
         late = self.file("late", '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 1 ] && kill -STOP $$\nexec "%s" "$@"\n' % GRADUS)
