@@ -15,6 +15,7 @@
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_certificate.hpp"
 #include "cli/kmeans_checkpoint.hpp"
 #include "cli/kmeans_choose.hpp"
 #include "cli/kmeans_page.hpp"
@@ -56,6 +57,7 @@ struct Arguments {
   std::vector<std::string> inputs;  ///< names of files, or patterns of names
   bool input_per_rank = false;
   bool optimal = false;  ///< the best clustering of one column, by kmeans1d()
+  bool certify = false;  ///< adds a lower bound for the inertia, by kmeans_certify()
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
@@ -589,6 +591,10 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   options.clusters = result.centroids.rows();
   mapped.require_unchanged({memory.weights.data(), memory.initial_centroids.data()});
   session.end_progress();
+  std::optional<KMeansCertificate> certificate;
+  if (arguments.certify)
+    certificate = kmeans_certify(kmeans_model(result), points.view<T>(), std::as_const(result.labels).view(),
+                                 memory.weights, certifying(session.execution));
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
   if (!session.is_first()) return 0;  // only the first rank writes; the other ranks are done
@@ -598,6 +604,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   Json summary = summary_of(arguments, points, result, needed());
   add_table_facts(summary, points, result.standardization);
   const double seconds = core::seconds_since(start);
+  if (certificate) summary["certificate"] = certificate_json(*certificate, result.inertia);
   if (arguments.chooses())
     summary["choice"] = choice_json(choice.candidates, arguments.choice.criterion, choice.silhouette_points);
   add_record(summary, session, core::option_rows<KMeansOptions>, &options, hashes);
@@ -615,6 +622,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
                     "\n");
     session.print(cluster_table(session, points, result) + "\n" +
                   closing_line(arguments, points, result, seconds, threads));
+    if (certificate) session.print(certificate_text(*certificate, result.centroids.rows(), result.inertia));
   }
   if (outputs) session.note(outputs.note(arguments.output));
   if (session.quiet || arguments.chooses() || arguments.optimal || session.job) return 0;
@@ -668,6 +676,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   };
   if (arguments.chooses()) refuse("the choice among several -k");
   if (arguments.optimal) refuse("--optimal");
+  if (arguments.certify) refuse("--certify");
   if (!arguments.page.empty()) refuse("--report");
   if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph");
   if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
@@ -681,6 +690,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   options.flag("--optimal", arguments.optimal,
                "points of one column: the clustering with the least inertia, instead of Lloyd's algorithm");
+  options.flag("--certify", arguments.certify,
+               "also prove a lower bound for the inertia of every clustering into k clusters, on the CPU");
   const auto why_optimal = [&arguments] {
     return arguments.optimal ? "--optimal finds the best clustering without Lloyd's algorithm" : "";
   };
@@ -804,7 +815,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
                          session);
   };
   files::ReadOptions reading = arguments.reading;
-  reading.keep_stored = !arguments.optimal;  // the optimum reads the points in the type of the job
+  reading.keep_stored = !arguments.optimal && !arguments.certify;  // these read the points in the type of the job
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)
