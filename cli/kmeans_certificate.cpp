@@ -16,6 +16,7 @@ constexpr double confidence = 1;  // every method is a proof
 
 std::string_view words_of(KMeansBound method) {
   if (method == KMeansBound::one_column) return "the optimum of one column";
+  if (method == KMeansBound::potentials) return "potentials in the plane";
   return method == KMeansBound::groups ? "separate groups of clusters" : "the spectrum of the points";
 }
 

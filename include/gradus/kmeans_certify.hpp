@@ -31,6 +31,7 @@ enum class KMeansBound : std::uint8_t {
   none,        ///< the bound is 0
   one_column,  ///< the optimum of points with one column, by kmeans1d()
   groups,      ///< each cluster, or a few clusters together, needs a center near its points
+  potentials,  ///< for two columns: potentials of the points, which no center anywhere can exhaust
   spectrum     ///< the inertia beyond the first k - 1 principal components
 };
 template <>
@@ -38,6 +39,7 @@ inline constexpr auto enum_names<KMeansBound> =
     std::to_array<EnumName<KMeansBound>>({{KMeansBound::none, "none"},
                                           {KMeansBound::one_column, "one-column"},
                                           {KMeansBound::groups, "groups"},
+                                          {KMeansBound::potentials, "potentials"},
                                           {KMeansBound::spectrum, "spectrum"}});
 
 struct KMeansCertificate {

@@ -16,6 +16,7 @@
 #include "gradus/kmeans1d.hpp"
 #include "kmeans/certify/group_bound.hpp"
 #include "kmeans/certify/grouped_rows.hpp"
+#include "kmeans/certify/plane_bound.hpp"
 #include "kmeans/certify/rounding.hpp"
 #include "kmeans/check/arguments.hpp"
 #include "kmeans/kmeans.hpp"
@@ -97,7 +98,8 @@ class CertificateJob {
     }
     room::examine(points_, weights_, MatrixView<const T>{}, threads_, here.stop);  // refuses NaN, infinity and the like
     execution::check_memory(room::bytes_of_grouped_rows(points_.rows(), points_.columns()) +
-                                room::bytes_of_group_bound(points_.rows(), points_.columns(), clusters(), threads_),
+                                room::bytes_of_group_bound(points_.rows(), points_.columns(), clusters(), threads_) +
+                                (points_.columns() == 2 ? room::bytes_of_plane_bound(points_.rows(), clusters()) : 0),
                             here, "fewer points need less");
     limit_ = here.memory_limit;
   }
@@ -108,12 +110,18 @@ class CertificateJob {
     const room::GroupedRows rows =
         room::grouped_rows(points_, labels_, weights_, clusters(), threads_, execution_.stop);
     const room::GroupBound found = room::group_bound(rows, clusters(), threads_, execution_.stop);
+    double best = found.value;
+    result_.method = found.is_of_groups ? KMeansBound::groups : KMeansBound::spectrum;
+    if (points_.columns() == 2) {
+      const double of_plane = room::plane_bound(rows, clusters(), threads_, execution_.stop);
+      if (of_plane > best) result_.method = KMeansBound::potentials;
+      best = std::max(best, of_plane);
+    }
     // The root of the inertia is the length of a projection of the rows, so it changes by no more than they moved.
-    const double root = std::sqrt(found.value) * room::rounded_down - std::sqrt(rows.moved) * room::rounded_up;
+    const double root = std::sqrt(best) * room::rounded_down - std::sqrt(rows.moved) * room::rounded_up;
     const double half = model_.metric == KMeansMetric::cosine ? 0.5 : 1;
     result_.bound =
         root > 0 ? std::ldexp(half * root * root * room::rounded_down, 2 * rows.exponent + rows.weight_exponent) : 0;
-    result_.method = found.is_of_groups ? KMeansBound::groups : KMeansBound::spectrum;
   }
 
   void certify_column() {

@@ -14,6 +14,8 @@
 
 #include "gradus/kmeans_certify.hpp"
 #include "kmeans/certify/eigenvalues.hpp"
+#include "kmeans/certify/grouped_rows.hpp"
+#include "kmeans/certify/plane_bound.hpp"
 #include "kmeans/points/unit_length.hpp"
 #include "kmeans/problem.hpp"
 #include "tests/helpers.hpp"
@@ -170,11 +172,12 @@ const Kind kinds[] = {
     {"zero", [](std::mt19937_64&, std::int64_t, std::int64_t) { return 0.0; }, 1},
 };
 
-Sample sample_of(const Kind& kind, std::uint64_t seed) {
+Sample sample_of(const Kind& kind, std::uint64_t seed, std::int64_t columns = 0) {
   std::mt19937_64 random(seed);
   Sample sample;
   const auto n = static_cast<std::int64_t>(3 + random() % 6);
-  const auto d = static_cast<std::int64_t>(1 + random() % 4);
+  const auto any = static_cast<std::int64_t>(1 + random() % 4);
+  const std::int64_t d = columns > 0 ? columns : any;
   sample.clusters = static_cast<std::int64_t>(1 + random() % std::min<std::uint64_t>(static_cast<std::uint64_t>(n), 4));
   sample.points = Matrix<double>(n, d);
   for (std::int64_t row = 0; row < n; ++row)
@@ -356,6 +359,39 @@ TEST(Certify, NamesTheProof) {
   EXPECT_LT(certificate_of(one).gap(static_cast<double>(inertia_of(one, one.labels))), 0.25);
   EXPECT_EQ(certificate_of(planted(400, 1, 3, 9, 1)).method, KMeansBound::one_column);
   EXPECT_EQ(certificate_of(planted(5, 2, 5, 9, 1)).method, KMeansBound::none);
+}
+
+TEST(Certify, PotentialsNeverExceedTheOptimumOfAllPartitions) {
+  int positive = 0;
+  for (const Kind& kind : kinds)
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      const Sample sample = sample_of(kind, seed, 2);
+      const kmeans_detail::GroupedRows rows = kmeans_detail::grouped_rows<double>(
+          sample.points, sample.labels_view(), sample.weights_view(), sample.clusters, 1, {});
+      const double bound = kmeans_detail::plane_bound(rows, sample.clusters, 1, {});
+      const double root = std::sqrt(bound) - std::sqrt(rows.moved);
+      const Quad optimum = optimum_of(sample);
+      ASSERT_TRUE(root < 0 ||
+                  Quad{std::ldexp(root * root * (1 - 1e-15), 2 * rows.exponent + rows.weight_exponent)} <= optimum)
+          << kind.name << " " << seed;
+      positive += bound > 0 ? 1 : 0;
+    }
+  EXPECT_GT(positive, 300);
+}
+
+TEST(Certify, PotentialsBoundPointsThatFillASquare) {
+  std::mt19937_64 random(3);
+  Sample sample = planted(4000, 2, 4, 0, 1);
+  for (std::int64_t row = 0; row < 4000; ++row)
+    for (std::int64_t column = 0; column < 2; ++column) {
+      sample.points(row, column) = static_cast<double>(random() % 65536);
+      if (column == 0) sample.labels[static_cast<std::size_t>(row)] = 0;
+      if (sample.points(row, column) > 32768) sample.labels[static_cast<std::size_t>(row)] += 1 << column;
+    }
+  const KMeansCertificate found = certificate_of(sample);
+  EXPECT_EQ(found.method, KMeansBound::potentials);
+  EXPECT_LT(found.gap(static_cast<double>(inertia_of(sample, sample.labels))), 0.3);
+  EXPECT_TRUE(Quad{found.bound} <= inertia_of(sample, sample.labels));
 }
 
 TEST(Certify, FollowsMetricAndStandardizationOfAFit) {
