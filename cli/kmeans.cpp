@@ -38,6 +38,7 @@
 #include "files/npy.hpp"
 #include "gradus/kmeans1d.hpp"
 #include "gradus/kmeans_gpus.hpp"
+#include "kmeans/certify/memory.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/line/borders.hpp"
 #include "kmeans/line/options.hpp"
@@ -564,10 +565,15 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   if (!hashes.empty()) mapped.note_pass(core::seconds_since(hash_start));
   require_recorded_inputs(arguments, hashes, session);
 
-  // The library checks the memory of the fits, but not the memory of the page, which is made after them.
+  // The library checks the memory of the fits. The page and the certificate are made after them.
   if (!arguments.page.empty())
     execution::check_memory(memory_of_job(arguments, shape, session), session.execution,
                             "without --report it may need less");
+
+  if (arguments.certify)
+    execution::check_memory(kmeans_detail::bytes_of_certificate(points.rows(), points.columns(), options.clusters,
+                                                                cpu::thread_count(session.execution)),
+                            session.execution, "without --certify it may need less");
 
   ResultFiles outputs;
   session.ranks().agree([&] {

@@ -47,9 +47,8 @@ std::string certificate_text(const KMeansCertificate& certificate, std::int64_t 
   const double percent = std::ceil(certificate.gap(inertia) * 1e4) / 100;
   return fmt::format(
       "certificate: no clustering into {} is better by more than {:.2f} % (inertia at least {:.8g}; "
-      "proven by {}, {:.3g} s)\n",
-      counted(clusters, "cluster"), percent, certificate.bound, words_of(certificate.method),
-      certificate.report.phases.back().seconds);
+      "proven by {})\n",
+      counted(clusters, "cluster"), percent, certificate.bound, words_of(certificate.method));
 }
 
 }  // namespace gradus::cli

@@ -16,6 +16,7 @@
 #include "gradus/kmeans1d.hpp"
 #include "kmeans/certify/group_bound.hpp"
 #include "kmeans/certify/grouped_rows.hpp"
+#include "kmeans/certify/memory.hpp"
 #include "kmeans/certify/plane_bound.hpp"
 #include "kmeans/certify/rounding.hpp"
 #include "kmeans/check/arguments.hpp"
@@ -27,6 +28,15 @@
 namespace gradus {
 
 namespace room = kmeans_detail;
+
+namespace kmeans_detail {
+
+std::uint64_t bytes_of_certificate(std::int64_t rows, std::int64_t columns, std::int64_t clusters, int threads) {
+  return bytes_of_grouped_rows(rows, columns) + bytes_of_group_bound(rows, columns, clusters, threads) +
+         (columns == 2 ? bytes_of_plane_bound(rows, clusters) : 0);
+}
+
+}  // namespace kmeans_detail
 
 namespace {
 
@@ -97,10 +107,8 @@ class CertificateJob {
       points_ = std::as_const(unit_).view();
     }
     room::examine(points_, weights_, MatrixView<const T>{}, threads_, here.stop);  // refuses NaN, infinity and the like
-    execution::check_memory(room::bytes_of_grouped_rows(points_.rows(), points_.columns()) +
-                                room::bytes_of_group_bound(points_.rows(), points_.columns(), clusters(), threads_) +
-                                (points_.columns() == 2 ? room::bytes_of_plane_bound(points_.rows(), clusters()) : 0),
-                            here, "fewer points need less");
+    execution::check_memory(room::bytes_of_certificate(points_.rows(), points_.columns(), clusters(), threads_), here,
+                            "fewer points need less");
     limit_ = here.memory_limit;
   }
 
