@@ -33,7 +33,7 @@ namespace kmeans_detail {
 
 std::uint64_t bytes_of_certificate(std::int64_t rows, std::int64_t columns, std::int64_t clusters, int threads) {
   return bytes_of_grouped_rows(rows, columns) + bytes_of_group_bound(rows, columns, clusters, threads) +
-         (columns == 2 ? bytes_of_plane_bound(rows, clusters) : 0);
+         (columns == 2 ? bytes_of_plane_bound() : 0);
 }
 
 }  // namespace kmeans_detail

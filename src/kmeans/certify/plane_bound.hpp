@@ -10,7 +10,7 @@
 // maximum is bounded by branch and bound over squares. In a square, the terms that are positive everywhere are a
 // quadratic function, whose maximum is known, and the others are bounded one by one.
 //
-// The points of a group share their potential. It is chosen such that F has about the same value at all centers.
+// The potentials follow from ascent along the gradient of this bound, on a coarse grid. Any potentials give a bound.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,6 @@ namespace gradus::kmeans_detail {
 double plane_bound(const GroupedRows& rows, std::int64_t clusters, int threads, const std::stop_token& stop);
 
 /// Returns the bytes that plane_bound() needs in addition to the rows.
-std::uint64_t bytes_of_plane_bound(std::int64_t rows, std::int64_t clusters);
+std::uint64_t bytes_of_plane_bound();
 
 }  // namespace gradus::kmeans_detail

@@ -364,7 +364,7 @@ TEST(Certify, NamesTheProof) {
 TEST(Certify, PotentialsNeverExceedTheOptimumOfAllPartitions) {
   int positive = 0;
   for (const Kind& kind : kinds)
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
       const Sample sample = sample_of(kind, seed, 2);
       const kmeans_detail::GroupedRows rows = kmeans_detail::grouped_rows<double>(
           sample.points, sample.labels_view(), sample.weights_view(), sample.clusters, 1, {});
@@ -376,7 +376,7 @@ TEST(Certify, PotentialsNeverExceedTheOptimumOfAllPartitions) {
           << kind.name << " " << seed;
       positive += bound > 0 ? 1 : 0;
     }
-  EXPECT_GT(positive, 300);
+  EXPECT_GT(positive, 150);
 }
 
 TEST(Certify, PotentialsBoundPointsThatFillASquare) {
