@@ -1,6 +1,6 @@
 // The engine of a variant: it assigns the points and adds them up. The driver (lloyd/lloyd.hpp) calls it through the
-// interface Engine, which adapter EngineOf implements. So the driver is compiled once per type of sums, not once per
-// variant. The class of a variant provides
+// interface Engine, which the adapter EngineOf implements. So the driver is compiled once per type of sums, not once
+// per variant. The class of a variant provides
 //
 //   Outcome pass(centroids, labels)    computes new labels, and the sums of the clusters for these labels
 //   const Sums& sums()                 returns the sums (FloatSums or ExactSums)
