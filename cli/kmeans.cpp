@@ -38,7 +38,6 @@
 #include "files/npy.hpp"
 #include "gradus/kmeans1d.hpp"
 #include "gradus/kmeans_gpus.hpp"
-#include "kmeans/certify/memory.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/line/borders.hpp"
 #include "kmeans/line/options.hpp"
@@ -571,9 +570,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
                             "without --report it may need less");
 
   if (arguments.certify)
-    execution::check_memory(kmeans_detail::bytes_of_certificate(points.rows(), points.columns(), options.clusters,
-                                                                cpu::thread_count(session.execution)),
-                            session.execution, "without --certify it may need less");
+    require_memory_of_certificate(points.rows(), points.columns(), options.clusters, session.execution);
 
   ResultFiles outputs;
   session.ranks().agree([&] {
@@ -597,10 +594,10 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   options.clusters = result.centroids.rows();
   mapped.require_unchanged({memory.weights.data(), memory.initial_centroids.data()});
   session.end_progress();
-  std::optional<KMeansCertificate> certificate;
+  std::optional<Json> certificate;
   if (arguments.certify)
-    certificate = kmeans_certify(kmeans_model(result), points.view<T>(), std::as_const(result.labels).view(),
-                                 memory.weights, certifying(session.execution));
+    certificate = certificate_json(kmeans_model(result), points.view<T>(), std::as_const(result.labels).view(),
+                                   memory.weights, result.inertia, session.execution);
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
   if (!session.is_first()) return 0;  // only the first rank writes; the other ranks are done
@@ -610,7 +607,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   Json summary = summary_of(arguments, points, result, needed());
   add_table_facts(summary, points, result.standardization);
   const double seconds = core::seconds_since(start);
-  if (certificate) summary["certificate"] = certificate_json(*certificate, result.inertia);
+  if (certificate) summary["certificate"] = *certificate;
   if (arguments.chooses())
     summary["choice"] = choice_json(choice.candidates, arguments.choice.criterion, choice.silhouette_points);
   add_record(summary, session, core::option_rows<KMeansOptions>, &options, hashes);
@@ -628,7 +625,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
                     "\n");
     session.print(cluster_table(session, points, result) + "\n" +
                   closing_line(arguments, points, result, seconds, threads));
-    if (certificate) session.print(certificate_text(*certificate, result.centroids.rows(), result.inertia));
+    if (certificate) session.print(certificate_text(*certificate, result.centroids.rows()));
   }
   if (outputs) session.note(outputs.note(arguments.output));
   if (session.quiet || arguments.chooses() || arguments.optimal || session.job) return 0;
@@ -767,7 +764,8 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
   });
   options.choice("--choose", arguments->choice.criterion,
                  "criterion for the best of several -k: the largest silhouette or Calinski-Harabasz index, or the "
-                 "smallest Davies-Bouldin index, as scikit-learn defines them, without weights");
+                 "smallest Davies-Bouldin index, as scikit-learn defines them, without weights; or the elbow of the "
+                 "inertia");
   options.whole("--silhouette-points", arguments->choice.silhouette_points,
                 "largest number of points with an exact silhouette; for more points, a sample of this size is used",
                 std::int64_t{2});

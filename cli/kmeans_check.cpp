@@ -283,7 +283,7 @@ struct Findings {
   std::optional<kmeans_detail::SizeLimits> limits;  ///< the summary says that the fit had these limits of size
   std::int64_t beyond_limits = -1;                  ///< first cluster whose size is not within the limits
   bool strict = false;
-  std::optional<KMeansCertificate> certificate;
+  std::optional<Json> certificate;
 
   bool labels_passed() const { return check.labels.incorrect == 0 || limits.has_value(); }
   bool means_passed() const { return check.means.incorrect == 0 || (stopped_early && !strict); }
@@ -529,7 +529,7 @@ Json json_of(const Findings& found, const CheckArguments& arguments, const Check
              {"inertia", found.check.inertia},
              {"counts", found.check.counts},
              {"reference", {{"rows", found.check.reference_rows}, {"differences", found.check.reference_differences}}}};
-  if (found.certificate) facts["certificate"] = certificate_json(*found.certificate, found.check.inertia);
+  if (found.certificate) facts["certificate"] = *found.certificate;
   if (found.inertia_matches) {
     facts["stated_inertia"] = found.given_inertia;
     facts["inertia_correct"] = *found.inertia_matches;
@@ -616,8 +616,8 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
     }
     found.check = check.result(session.execution);
     if (arguments.certify)
-      found.certificate = kmeans_certify(model, std::as_const(all.points).view(), std::as_const(all.labels).view(),
-                                         weights_view, certifying(session.execution));
+      found.certificate = certificate_json(model, std::as_const(all.points).view(), std::as_const(all.labels).view(),
+                                           weights_view, found.check.inertia, session.execution);
   });
   session.end_progress();
   found.strict = arguments.strict;
@@ -635,8 +635,7 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
     facts["seconds"] = {{"read", inputs.read_seconds + all - computed}, {"check", computed}};
     session.print_json(facts);
   } else
-    session.print(text_of(found, inputs) +
-                  (found.certificate ? certificate_text(*found.certificate, clusters, found.check.inertia) : ""));
+    session.print(text_of(found, inputs) + (found.certificate ? certificate_text(*found.certificate, clusters) : ""));
   if (!found.passed() && inputs.recorded && arguments.options.tolerance == 0)
     for (const kmeans_detail::Variant& variant : kmeans_detail::variants())
       if (variant.name == inputs.recorded->variant && variant.contract.kind != core::Contract::same_bits)

@@ -110,8 +110,7 @@ std::vector<double> sums_of_largest_eigenvalues(const std::vector<double>& symme
   const double spread = frobenius_norm(rest);
   trace = (trace * (1 + error_of_sum(d)) + columns * error) * rounded_up;
   std::vector<double> sums{0};
-  // The distances of the eigenvalues to their mean have the square sum spread^2, and those of p eigenvalues and of the
-  // other d - p have opposite sums.
+  // The differences of the eigenvalues to their mean add up to 0, and their squares to spread^2.
   for (std::int64_t p = 1; p <= d; ++p) {
     const auto many = static_cast<double>(p);
     const double bound = many / columns * trace + std::sqrt(many * (columns - many) / columns) * spread + many * error;

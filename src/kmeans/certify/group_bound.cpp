@@ -36,7 +36,7 @@ double squared_length(const double* a, const double* b, std::int64_t columns) {
   return squares;
 }
 
-/// What is known of a node of the tree.
+/// Measurements of a node of the tree.
 struct MeasuredNode {
   double weight = 0;
   double center_error = 0;      ///< bound for the distance from the center to the exact mean

@@ -101,14 +101,17 @@ std::vector<std::int32_t> labels_for(const Sample& sample, std::uint64_t seed) {
   KMeansOptions options;
   options.clusters = sample.clusters;
   options.seed = seed;
-  options.fewer_distinct = KMeansFewerDistinct::accept;
   if (seed % 4 == 1) options.max_iterations = 1;
   Execution execution;
   execution.device = Device::cpu;
   execution.threads = 1;
-  const KMeansResult<double> fit =
-      kmeans(sample.points, options, KMeansMemory<double>{.weights = sample.weights_view()}, execution);
-  labels.assign(fit.labels.data(), fit.labels.data() + fit.labels.size());
+  try {
+    const KMeansResult<double> fit =
+        kmeans(sample.points, options, KMeansMemory<double>{.weights = sample.weights_view()}, execution);
+    labels.assign(fit.labels.data(), fit.labels.data() + fit.labels.size());
+  } catch (const InputError&) {  // fewer different points than clusters
+    labels.assign(static_cast<std::size_t>(sample.points.rows()), 0);
+  }
   return labels;
 }
 

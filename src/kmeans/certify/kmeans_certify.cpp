@@ -139,13 +139,13 @@ class CertificateJob {
       values(row, 0) = static_cast<double>(points_(row, 0));
       if (!weights_.empty()) weights.push_back(static_cast<double>(weights_[row]));
     }
+    if (different(values, weights) <= clusters()) return;  // the least inertia is 0
     Execution here;
     here.device = Device::cpu;
     here.stop = execution_.stop;
     here.memory_limit = limit_;
-    const KMeans1dResult<double> best = gradus::kmeans1d(
-        values, {.clusters = std::min(clusters(), points_.rows()), .fewer_distinct = KMeansFewerDistinct::accept},
-        {.weights = {weights.data(), std::ssize(weights)}}, here);
+    const KMeans1dResult<double> best =
+        gradus::kmeans1d(values, {.clusters = clusters()}, {.weights = {weights.data(), std::ssize(weights)}}, here);
     double rounding = 0;  // inertia of the rounding errors of the centroids
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
       const double error = best.centroids(best.labels[row], 0) * std::numeric_limits<double>::epsilon();
@@ -155,6 +155,15 @@ class CertificateJob {
     result_.bound = best.inertia - rounding * (1 + room::error_of_sum(points_.rows()));
     result_.method = KMeansBound::one_column;
     threads_ = 1;
+  }
+
+  /// Returns the number of different values of positive weight.
+  static std::int64_t different(const Matrix<double>& values, const std::vector<double>& weights) {
+    std::vector<double> sorted;
+    for (std::int64_t row = 0; row < values.rows(); ++row)
+      if (weights.empty() || weights[static_cast<std::size_t>(row)] > 0) sorted.push_back(values(row, 0));
+    std::sort(sorted.begin(), sorted.end());
+    return std::unique(sorted.begin(), sorted.end()) - sorted.begin();
   }
 
   const KMeansModel<T>& model_;
