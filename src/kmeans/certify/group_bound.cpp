@@ -90,11 +90,14 @@ class GroupBoundJob {
     }
     double weight = 0;
     for (const MeasuredNode& group : nodes_) weight += group.weight;
+    const double inertia = mean_spread_;
     mean_spread_ /= weight;
     tree_ = group_tree(centers_, spreads, d_);
     measure_spectra();
     measure_rows();
-    return combine();
+    GroupBound bound = combine();
+    bound.inertia = inertia;
+    return bound;
   }
 
  private:
@@ -444,7 +447,8 @@ class GroupBoundJob {
         const auto all = static_cast<std::size_t>(clusters_);
         const double of_groups = place.is_leaf() || all >= node.cost.size() ? 0 : node.cost[all];
         const double spectral = direct_cost(node, clusters_);
-        bound = {std::max(of_groups, spectral), of_groups > spectral};
+        bound.value = std::max(of_groups, spectral);
+        bound.is_of_groups = of_groups > spectral;
         break;
       }
       if (!node.is_measured) continue;

@@ -29,6 +29,7 @@ namespace gradus::kmeans_detail {
 struct GroupBound {
   double value = 0;           ///< in units of the grouped rows, and for these rows
   bool is_of_groups = false;  ///< false if the spectrum of all points alone gives the bound
+  double inertia = 0;         ///< about the inertia of the groups, in the same units
 };
 
 GroupBound group_bound(const GroupedRows& rows, std::int64_t clusters, int threads, const std::stop_token& stop);

@@ -40,6 +40,9 @@ std::uint64_t bytes_of_certificate(std::int64_t rows, std::int64_t columns, std:
 
 namespace {
 
+/// Potentials are not computed if the groups give this share of the inertia.
+constexpr double good_enough = 0.95;
+
 /// A bound below this is 0.
 constexpr double least_bound = 0x1p-960;
 
@@ -120,7 +123,7 @@ class CertificateJob {
     const room::GroupBound found = room::group_bound(rows, clusters(), threads_, execution_.stop);
     double best = found.value;
     result_.method = found.is_of_groups ? KMeansBound::groups : KMeansBound::spectrum;
-    if (points_.columns() == 2) {
+    if (points_.columns() == 2 && best < good_enough * found.inertia) {
       const double of_plane = room::plane_bound(rows, clusters(), threads_, execution_.stop);
       if (of_plane > best) result_.method = KMeansBound::potentials;
       best = std::max(best, of_plane);

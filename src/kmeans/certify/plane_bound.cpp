@@ -241,6 +241,7 @@ class PlaneBoundJob {
     std::fill(served_.begin(), served_.end(), 0);
     double sum = 0;
     for (const PlaneBlock& block : blocks_) {
+      if (!(block.weight > 0)) continue;
       sum += block.weight * block.potential;
       for_places_of(block, [&](std::size_t place, double excess) { served_[place] += block.weight * excess; });
     }
@@ -258,6 +259,7 @@ class PlaneBoundJob {
       total += served_[place];
     }
     for (PlaneBlock& block : blocks_) {
+      if (!(block.weight > 0)) continue;
       double share = 0;
       for_places_of(block, [&](std::size_t place, double /*excess*/) { share += served_[place]; });
       block.potential *= std::exp(step * std::max(1 - static_cast<double>(clusters_) * share / total, -1.0));
