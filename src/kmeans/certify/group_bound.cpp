@@ -192,7 +192,7 @@ class GroupBoundJob {
     std::vector<double> differences(static_cast<std::size_t>(threads_) * 4 * static_cast<std::size_t>(d_));
 #pragma omp parallel num_threads(threads_)
     {
-      double* const workspace = differences.data() + omp_get_thread_num() * 4 * d_;
+      double* const workspace = differences.data() + std::int64_t{4} * omp_get_thread_num() * d_;
 #pragma omp for schedule(dynamic, 1)
       for (std::int64_t task = 0; task < groups_ * stripes; ++task) {
         const std::int64_t begin = task % stripes * rows_of_stripe;
@@ -371,7 +371,7 @@ class GroupBoundJob {
       find_gaps(point, squares, workspace.others, gaps);
       const double weight = rows_.weight(row);
       double gap = infinite;  // to the cells outside of the level's node
-      for (std::size_t level = levels.size(); level-- > 0; gap = std::min(gap, gaps[level])) {
+      for (std::size_t level = levels.size(); level-- > 0;) {
         const MeasuredNode& node = node_at(levels[level]);
         const double own = level == 0 ? squares : squared_length(point, center(levels[level]), d_);
         const double reach = std::max(std::sqrt(own * (1 - distance_error_)) * rounded_down - node.center_error, 0.0);
@@ -380,6 +380,7 @@ class GroupBoundJob {
         sums[level].kept += weight * cost;
         sums[level].magnitude += weight * std::abs(cost);
         sums[level].outside += gap < infinite ? weight * away : 0;
+        gap = std::min(gap, gaps[level]);
       }
     }
   }

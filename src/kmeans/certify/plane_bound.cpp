@@ -34,6 +34,11 @@ struct PlaneEntry {
   std::int32_t cell = 0;
 };
 
+/// Returns the place of a cell or block in a square with `side` of them per line.
+std::size_t place_in(std::int32_t line, std::int32_t side, std::int32_t column) {
+  return static_cast<std::size_t>(line) * static_cast<std::size_t>(side) + static_cast<std::size_t>(column);
+}
+
 /// The points in a block of cells, on which potentials are chosen.
 struct PlaneBlock {
   PlanePoint mean;
@@ -64,7 +69,8 @@ class PlaneBoundJob {
         best = std::max(best, bound);
       }
       scale = best_scale;
-      if (compared_ > pairs_ / 16 || cells_ * 2 > most_cells || cells_ * cells_ > 16 * rows_.rows()) return best;
+      if (compared_ > pairs_ / 16 || cells_ * 2 > most_cells || std::int64_t{cells_} * cells_ > 16 * rows_.rows())
+        return best;
       cells_ *= 2;
       cells_of_part_ *= 2;
       side_ /= 2;
@@ -127,7 +133,7 @@ class PlaneBoundJob {
         const PlanePoint at = point(row);
         const std::int32_t column = cell_of(at.x, low_.x);
         const std::int32_t line = cell_of(at.y, low_.y);
-        PlaneEntry& to = cells[static_cast<std::size_t>(line * cells_ + column)];
+        PlaneEntry& to = cells[place_in(line, cells_, column)];
         to.middle = middle_of(column, line);
         to.cell = line * cells_ + column;
         const double weight = rows_.weight(row);
@@ -158,15 +164,14 @@ class PlaneBoundJob {
     const std::int32_t top = cell_of(at.y - reach - side_, low_.y);
     const std::int32_t bottom = cell_of(at.y + reach + side_, low_.y);
     for (std::int32_t line = top; line <= bottom; ++line) {
-      const std::int32_t last = starts_[static_cast<std::size_t>(line * cells_ + right) + 1];
-      for (std::int32_t entry = starts_[static_cast<std::size_t>(line * cells_ + left)]; entry < last; ++entry)
+      const std::int32_t last = starts_[place_in(line, cells_, right) + 1];
+      for (std::int32_t entry = starts_[place_in(line, cells_, left)]; entry < last; ++entry)
         use(entries_[static_cast<std::size_t>(entry)]);
     }
   }
 
   std::size_t block_of(const PlaneEntry& entry) const {
-    return static_cast<std::size_t>(entry.cell / cells_ / cells_of_part_ * parts_ +
-                                    entry.cell % cells_ / cells_of_part_);
+    return place_in(entry.cell / cells_ / cells_of_part_, parts_, entry.cell % cells_ / cells_of_part_);
   }
 
   /// Raises the bound by changing the potentials of blocks. A block whose points are served from the places where F is
@@ -230,7 +235,7 @@ class PlaneBoundJob {
          ++line)
       for (std::int32_t column = part_of(block.mean.x - reach, low_.x); column <= part_of(block.mean.x + reach, low_.x);
            ++column) {
-        const auto place = static_cast<std::size_t>(line * parts_ + column);
+        const auto place = place_in(line, parts_, column);
         const double excess = block.potential - block.inner - squared(block.mean, blocks_[place].mean);
         if (blocks_[place].weight > 0 && excess > 0) use(place, excess);
       }

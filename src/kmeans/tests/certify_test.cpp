@@ -129,7 +129,7 @@ const Kind kinds[] = {
     {"grid", [](std::mt19937_64& r, std::int64_t, std::int64_t) { return static_cast<double>(r() % 3); }, 1},
     {"duplicates",
      [](std::mt19937_64& r, std::int64_t row, std::int64_t) {
-       return static_cast<double>(row / 3) * 4 + (r() % 8 == 0 ? 1 : 0);
+       return static_cast<double>(row - row % 3) * 4 / 3 + (r() % 8 == 0 ? 1 : 0);
      },
      1},
     {"separated",
