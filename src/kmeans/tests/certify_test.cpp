@@ -255,10 +255,11 @@ Sample planted(std::int64_t n, std::int64_t d, std::int64_t k, double distance, 
   sample.points = Matrix<double>(n, d);
   for (std::int64_t row = 0; row < n; ++row) {
     const std::int64_t cluster = row % k;
+    const std::int64_t turn = 1 + cluster / d;
     sample.labels.push_back(static_cast<std::int32_t>(cluster));
     for (std::int64_t column = 0; column < d; ++column)
       sample.points(row, column) =
-          normal_of(random) + (column == cluster % d ? distance * static_cast<double>(1 + cluster / d) : 0);
+          normal_of(random) + (column == cluster % d ? distance * static_cast<double>(turn) : 0);
   }
   return sample;
 }
