@@ -15,6 +15,7 @@
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_certificate.hpp"
 #include "cli/kmeans_checkpoint.hpp"
 #include "cli/kmeans_choose.hpp"
 #include "cli/kmeans_page.hpp"
@@ -56,6 +57,7 @@ struct Arguments {
   std::vector<std::string> inputs;  ///< names of files, or patterns of names
   bool input_per_rank = false;
   bool optimal = false;  ///< the best clustering of one column, by kmeans1d()
+  bool certify = false;  ///< adds a lower bound for the inertia, by kmeans_certify()
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
@@ -562,10 +564,13 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   if (!hashes.empty()) mapped.note_pass(core::seconds_since(hash_start));
   require_recorded_inputs(arguments, hashes, session);
 
-  // The library checks the memory of the fits, but not the memory of the page, which is made after them.
+  // The library checks the memory of the fits. The page and the certificate are made after them.
   if (!arguments.page.empty())
     execution::check_memory(memory_of_job(arguments, shape, session), session.execution,
                             "without --report it may need less");
+
+  if (arguments.certify)
+    require_memory_of_certificate(points.rows(), points.columns(), options.clusters, session.execution);
 
   ResultFiles outputs;
   session.ranks().agree([&] {
@@ -589,6 +594,10 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   options.clusters = result.centroids.rows();
   mapped.require_unchanged({memory.weights.data(), memory.initial_centroids.data()});
   session.end_progress();
+  std::optional<Json> certificate;
+  if (arguments.certify)
+    certificate = certificate_json(kmeans_model(result), points.view<T>(), std::as_const(result.labels).view(),
+                                   memory.weights, result.inertia, session.execution);
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
   if (!session.is_first()) return 0;  // only the first rank writes; the other ranks are done
@@ -598,6 +607,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   Json summary = summary_of(arguments, points, result, needed());
   add_table_facts(summary, points, result.standardization);
   const double seconds = core::seconds_since(start);
+  if (certificate) summary["certificate"] = *certificate;
   if (arguments.chooses())
     summary["choice"] = choice_json(choice.candidates, arguments.choice.criterion, choice.silhouette_points);
   add_record(summary, session, core::option_rows<KMeansOptions>, &options, hashes);
@@ -615,6 +625,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
                     "\n");
     session.print(cluster_table(session, points, result) + "\n" +
                   closing_line(arguments, points, result, seconds, threads));
+    if (certificate) session.print(certificate_text(*certificate, result.centroids.rows()));
   }
   if (outputs) session.note(outputs.note(arguments.output));
   if (session.quiet || arguments.chooses() || arguments.optimal || session.job) return 0;
@@ -668,6 +679,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   };
   if (arguments.chooses()) refuse("the choice among several -k");
   if (arguments.optimal) refuse("--optimal");
+  if (arguments.certify) refuse("--certify");
   if (!arguments.page.empty()) refuse("--report");
   if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph");
   if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
@@ -681,6 +693,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
   KMeansOptions& fit = arguments.options;
   options.flag("--optimal", arguments.optimal,
                "points of one column: the clustering with the least inertia, instead of Lloyd's algorithm");
+  options.flag("--certify", arguments.certify,
+               "also prove a lower bound for the inertia of every clustering into k clusters, on the CPU");
   const auto why_optimal = [&arguments] {
     return arguments.optimal ? "--optimal finds the best clustering without Lloyd's algorithm" : "";
   };
@@ -805,7 +819,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
                          session);
   };
   files::ReadOptions reading = arguments.reading;
-  reading.keep_stored = !arguments.optimal;  // the optimum reads the points in the type of the job
+  reading.keep_stored = !arguments.optimal && !arguments.certify;  // these read the points in the type of the job
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)

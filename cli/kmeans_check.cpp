@@ -14,9 +14,11 @@
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_certificate.hpp"
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
 #include "cli/point_files.hpp"
+#include "core/checked.hpp"
 #include "core/ladder.hpp"
 #include "core/phases.hpp"
 #include "core/startable.hpp"
@@ -24,6 +26,7 @@
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
+#include "execution/request.hpp"
 #include "files/point_blocks.hpp"
 #include "kmeans/check/block_check.hpp"
 #include "kmeans/problem.hpp"
@@ -43,6 +46,7 @@ struct CheckArguments {
   std::optional<double> inertia;
   KMeansCheckOptions options;
   bool strict = false;
+  bool certify = false;
   files::ReadOptions reading;
   KMeansMetric metric = KMeansMetric::euclidean;
 
@@ -279,6 +283,7 @@ struct Findings {
   std::optional<kmeans_detail::SizeLimits> limits;  ///< the summary says that the fit had these limits of size
   std::int64_t beyond_limits = -1;                  ///< first cluster whose size is not within the limits
   bool strict = false;
+  std::optional<Json> certificate;
 
   bool labels_passed() const { return check.labels.incorrect == 0 || limits.has_value(); }
   bool means_passed() const { return check.means.incorrect == 0 || (stopped_early && !strict); }
@@ -524,6 +529,7 @@ Json json_of(const Findings& found, const CheckArguments& arguments, const Check
              {"inertia", found.check.inertia},
              {"counts", found.check.counts},
              {"reference", {{"rows", found.check.reference_rows}, {"differences", found.check.reference_differences}}}};
+  if (found.certificate) facts["certificate"] = *found.certificate;
   if (found.inertia_matches) {
     facts["stated_inertia"] = found.given_inertia;
     facts["inertia_correct"] = *found.inertia_matches;
@@ -535,6 +541,30 @@ Json json_of(const Findings& found, const CheckArguments& arguments, const Check
                        {"restored_correct", found.not_restored < 0}, {"within_limits", found.beyond_limits < 0}};
   return facts;
 }
+
+/// A copy of all points and labels, which a certificate needs at the same time.
+template <class T>
+struct PointsToCertify {
+  Matrix<T> points;
+  Buffer<std::int32_t> labels;
+
+  PointsToCertify() = default;
+  PointsToCertify(const CheckInputs& inputs, const Execution& execution) {
+    const std::int64_t columns = inputs.centroids.columns();
+    execution::check_memory(
+        core::checked_multiply(static_cast<std::uint64_t>(inputs.rows()),
+                               static_cast<std::uint64_t>(columns) * sizeof(T) + sizeof(int), "points"),
+        execution, "without --certify the points are read in blocks");
+    points = Matrix<T>(inputs.rows(), columns);
+    labels = Buffer<std::int32_t>(inputs.rows());
+  }
+
+  void keep(MatrixView<const T> rows, VectorView<const std::int32_t> of_rows, std::int64_t first) {
+    for (std::int64_t row = 0; row < rows.rows(); ++row)
+      std::copy_n(rows.row(row), rows.columns(), points.row(first + row));
+    std::copy_n(of_rows.data(), of_rows.size(), labels.data() + first);
+  }
+};
 
 template <class T>
 int check(const CheckArguments& arguments, const Session& session, CheckInputs& inputs) {
@@ -565,6 +595,8 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
   std::uint64_t hash = 0;
   double computed = 0;
   Findings found;
+  PointsToCertify<T> all;
+  if (arguments.certify) all = PointsToCertify<T>(inputs, session.execution);
   naming([&] {
     kmeans_detail::BlockCheck<T> check(model, weights_view, inputs.rows(), arguments.options);
     for (std::size_t file = 0; file < inputs.points.size(); ++file) {
@@ -575,13 +607,17 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
       blocks.for_each(rows, type, [&](const files::Points& points, std::int64_t first) {
         const auto begin = core::Clock::now();
         const MatrixView<const T> view = points.view<T>();
-        check.add(view, labels.at(before + first, view.rows()),
-                  of_block(session.execution, before + first, inputs.rows()));
+        const VectorView<const std::int32_t> own = labels.at(before + first, view.rows());
+        check.add(view, own, of_block(session.execution, before + first, inputs.rows()));
+        if (arguments.certify) all.keep(view, own, before + first);
         if (hashes) hash += cpu::hash_of_rows(view, before + first, threads, stop);
         computed += core::seconds_since(begin);
       });
     }
     found.check = check.result(session.execution);
+    if (arguments.certify)
+      found.certificate = certificate_json(model, std::as_const(all.points).view(), std::as_const(all.labels).view(),
+                                           weights_view, found.check.inertia, session.execution);
   });
   session.end_progress();
   found.strict = arguments.strict;
@@ -598,7 +634,8 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
     const double all = core::seconds_since(start);
     facts["seconds"] = {{"read", inputs.read_seconds + all - computed}, {"check", computed}};
     session.print_json(facts);
-  } else session.print(text_of(found, inputs));
+  } else
+    session.print(text_of(found, inputs) + (found.certificate ? certificate_text(*found.certificate, clusters) : ""));
   if (!found.passed() && inputs.recorded && arguments.options.tolerance == 0)
     for (const kmeans_detail::Variant& variant : kmeans_detail::variants())
       if (variant.name == inputs.recorded->variant && variant.contract.kind != core::Contract::same_bits)
@@ -638,6 +675,10 @@ Action setup_check(Options& options, Session& session) {
       });
   options.flag("--strict", arguments->strict,
                "fail also if a fit that ended early has centroids that are not the means of its labels");
+  options.flag(
+      "--certify", arguments->certify,
+      "also prove a lower bound for the inertia of every clustering into as many clusters; needs all points in "
+      "memory");
   add_metric_option(options, arguments->metric, [arguments = arguments.get()] {
     return is_folder(arguments->result) ? "the folder of RESULT says which metric its fit had" : "";
   });

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "gradus/kmeans1d.hpp"
+#include "gradus/kmeans_certify.hpp"
 #include "gradus/kmeans_check.hpp"
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_gpus.hpp"
@@ -165,6 +166,22 @@ Fields check(const Input& centroids, const Input& points, const Input& labels, c
   });
 }
 
+Fields certify(const Input& centroids, const Input& points, const Input& labels, const std::optional<Input>& weights,
+               const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
+               double inertia, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> Fields {
+    const auto rows = matrix_of<const T>(points, "points");
+    const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
+                               standardization_of(mean, scale)};
+    const auto given = vector_of<const std::int32_t>(labels, "labels");
+    const VectorView<const T> weighed = vector_of<T>(weights, "weights");
+    const KMeansCertificate result = Job(request).run(
+        [&](const Execution& execution) { return kmeans_certify(model, rows, given, weighed, execution); });
+    return nb::make_tuple(result.bound, result.gap(inertia), std::string(to_string(result.method)),
+                          to_python(result.report));
+  });
+}
+
 /// If `distances` is given, writes the distances to it and returns (None, report). Otherwise returns (distances, None).
 Fields transform(const Input& centroids, const Input& points, const std::optional<Output>& distances,
                  const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
@@ -264,6 +281,8 @@ void bind_kmeans(nb::module_& module) {
              arg("weights").none(), arg("stored").none(), arg("options"), arg("request"));
   module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
              arg("metric"), arg("mean").none(), arg("scale").none(), arg("stored").none(), arg("request"));
+  module.def("kmeans_certify", &certify, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
+             arg("metric"), arg("mean").none(), arg("scale").none(), arg("inertia"), arg("request"));
   module.def("kmeans_check", &check, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
              arg("metric"), arg("mean").none(), arg("scale").none(), arg("tolerance"), arg("reference_rows"),
              arg("request"));

@@ -21,6 +21,7 @@ from gradus import _core
 from gradus._errors import Error, InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._options import MemoryEstimate, RunReport
 from gradus._batches import KMeansBatches, kmeans_batches
+from gradus._certify import KMeansCertificate, certify
 from gradus._check import KMeansCheck, KMeansLabelCheck, KMeansMeanCheck, check
 from gradus._kmeans import (
     KMeansCandidate,
@@ -65,6 +66,7 @@ __all__ = [
     "InputError",
     "KMeansBatches",
     "KMeansCandidate",
+    "KMeansCertificate",
     "KMeansCheck",
     "KMeansChoice",
     "KMeansInitialCentroids",
@@ -86,6 +88,7 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "Variant",
+    "certify",
     "check",
     "choose_clusters",
     "gpus",
