@@ -40,7 +40,7 @@ Fields fitted(KMeansResult<T> result) {
                                      to_numpy(std::move(result.standardized_centroids)));
   return nb::make_tuple(to_numpy(std::move(result.centroids)), to_numpy(std::move(result.counts)), result.inertia,
                         result.iterations, result.converged, nb::str(reason.data(), reason.size()), history,
-                        result.restart, to_python(result.report), standardization);
+                        result.restart, to_python(result.report), standardization, result.quality_moves);
 }
 
 /// Returns call(execution). If the caller leaves the number of GPUs to the library, adds the GPUs that pay.

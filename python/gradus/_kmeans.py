@@ -70,6 +70,8 @@ class KMeansResult:
     metric: str = "euclidean"
     standardization: KMeansStandardization | None = None  #: with standardize=True: mean and scale of the columns
     standardized_centroids: Array | None = None  #: with standardize=True: centroids of the standardized points
+    #: number of moves that were made to improve the fit (quality); the same number as `quality_moves` repeats them
+    quality_moves: int = 0
 
     @property
     def model(self) -> KMeansModel:
@@ -159,7 +161,7 @@ def _model(
 
 def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Placed, metric: str) -> KMeansResult:
     """Converts the extension module's tuple for a fit to a KMeansResult."""
-    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report, scaled = fields
+    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report, scaled, moves = fields
     if isinstance(rows, _arrays.Parts):
         labels, rows = rows.split(labels), rows.arrays[0]
     else:
@@ -178,6 +180,7 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
         metric,
         None if scaled is None else KMeansStandardization(*scaled[:2]),
         None if scaled is None else _arrays.come_out(scaled[2], rows),
+        moves,
     )
 
 
