@@ -62,8 +62,9 @@ void check_only_fit(const KMeansOptions& options, const Execution& execution) {
   if (!graph_file(execution).empty()) refuse("dump_graph: the graph belongs");
   if (!options.checkpoint.file.empty()) refuse("checkpoint: the file belongs");
   if (options.quality)
-    throw UsageError(flag("KMeansOptions::quality") + ": several numbers of clusters are compared",
-                     {.argument = "quality", .remedy = "set the number of moves (quality_moves)"});
+    throw UsageError(
+        flag("KMeansOptions::quality") + ": several numbers of clusters are compared",
+        {.argument = "quality", .remedy = "set the number of moves: " + option("KMeansOptions::quality_moves")});
 }
 
 }  // namespace

@@ -137,7 +137,6 @@ class Restarts {
   Problem<T> problem_from(MatrixView<const T> centroids) const {
     Problem<T> problem = problem_;
     problem.initial_centroids = centroids;
-    problem.bytes = nullptr;
     problem.checkpoints = nullptr;
     problem.fit_so_far = nullptr;
     return problem;

@@ -236,7 +236,7 @@ template <class T>
 std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::vector<bool>& closed,
                                     const core::Philox& random, std::int64_t most) {
   const std::int64_t k = problem_.k();
-  const std::int64_t wanted = std::clamp<std::int64_t>(4 * most, 8, most_candidates);
+  const std::int64_t wanted = std::clamp<std::int64_t>(4 * most, 16, most_candidates);
   const std::vector<Candidate> candidates = draw(closed, random, wanted);
   const std::int64_t count = std::ssize(candidates);
   std::vector<std::int64_t> numbers;
