@@ -16,7 +16,7 @@ bool asks_for_moves(const KMeansOptions& options);
 /// Throws UsageError or UnsupportedError if moves cannot be combined with other arguments.
 void check_moves(const KMeansOptions& options, const Execution& execution);
 
-/// What a job does around its moves.
+/// The calls of a job around its moves.
 template <class T>
 struct MoveCalls {
   std::function<KMeansResult<T>(MatrixView<const T>)> fit;  ///< fits from the given centroids

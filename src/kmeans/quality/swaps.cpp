@@ -19,7 +19,7 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-constexpr std::string_view while_swapping = "stopped while looking for a better clustering";
+constexpr std::string_view while_swapping = "stopped while improving the clustering";
 constexpr std::int64_t tile_points = 64;
 constexpr std::int64_t most_neighbours = 16;
 constexpr std::int64_t most_candidates = 64;

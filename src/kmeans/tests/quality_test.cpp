@@ -1,5 +1,5 @@
-// Moves that improve a fit: the inertia never grows, the result is that of a fit, and its bits depend on no number of
-// threads and ranks.
+// Moves that improve a fit: the inertia never grows, the result fulfils the contract of a fit, and its bits depend
+// neither on threads nor on ranks.
 #include <gtest/gtest.h>
 
 #include <array>
