@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "core/failure.hpp"
@@ -33,6 +35,118 @@ double about_exponential(std::uint64_t bits) {
   int exponent = 0;
   const double mantissa = std::frexp(uniform, &exponent);  // in [1/2, 1)
   return -static_cast<double>(exponent) + 2 * (1 - mantissa);
+}
+
+/// A point that may become a centroid.
+struct Candidate {
+  double key;  ///< infinite if the candidate is no point
+  std::int64_t row;
+};
+
+bool precedes(const Candidate& a, const Candidate& b) { return a.key != b.key ? a.key < b.key : a.row < b.row; }
+
+/// Adds a candidate to a heap of the `count` smallest keys. The largest of them is at the front.
+void add(std::vector<Candidate>& heap, const Candidate& one, std::int64_t count) {
+  if (std::ssize(heap) == count) {
+    if (!precedes(one, heap.front())) return;
+    std::ranges::pop_heap(heap, precedes);
+    heap.pop_back();
+  }
+  heap.push_back(one);
+  std::ranges::push_heap(heap, precedes);
+}
+
+/// Returns the numbers of `count` rows, drawn without replacement in proportion to share(point), or of all rows with a
+/// share if these are fewer. Collective.
+//
+// A point's key is a random number divided by its share. If the random numbers are exponential, the points with the
+// smallest keys are such a sample (P. Efraimidis and P. Spirakis, "Weighted random sampling with a reservoir", 2006).
+std::vector<std::int64_t> draw(const core::RankRows& rows, const std::function<double(std::int64_t)>& share,
+                               const core::Philox& random, std::int64_t count, int threads,
+                               const std::stop_token& stop) {
+  constexpr std::int64_t chunk = core::operations_between_polls / 16;
+  const Candidate none{std::numeric_limits<double>::infinity(), 0};
+  std::vector<Candidate> all;
+  const auto draw_own = [&](std::span<std::byte> bytes) {
+    std::vector<Candidate> own;
+    core::FirstFailure failure;
+#pragma omp parallel num_threads(threads)
+    {
+      std::vector<Candidate> some;
+#pragma omp for schedule(static)
+      for (std::int64_t first = 0; first < rows.own(); first += chunk) {
+        if (stop.stop_requested()) continue;
+        failure.run([&] {
+          for (std::int64_t point = first; point < std::min(first + chunk, rows.own()); ++point) {
+            const std::int64_t row = rows.first() + point;
+            const double part = share(point);
+            if (part > 0)
+              add(some, {about_exponential(random.bits(static_cast<std::uint64_t>(row))) / part, row}, count);
+          }
+        });
+      }
+#pragma omp critical(gradus_swap_candidates)
+      failure.run([&] {
+        for (const Candidate& one : some) add(own, one, count);
+      });
+    }
+    failure.rethrow();
+    core::honour_stop(stop, while_swapping);
+    own.resize(static_cast<std::size_t>(count), none);
+    std::memcpy(bytes.data(), own.data(), bytes.size());
+  };
+  rows.ranks().exchange(static_cast<std::size_t>(count) * sizeof(Candidate), draw_own,
+                        [&](int, std::span<const std::byte> bytes) {
+                          std::vector<Candidate> some(static_cast<std::size_t>(count));
+                          std::memcpy(some.data(), bytes.data(), bytes.size());
+                          for (const Candidate& one : some)
+                            if (one.key < none.key) add(all, one, count);
+                        });
+  std::ranges::sort_heap(all, precedes);
+  std::vector<std::int64_t> numbers;
+  for (const Candidate& one : all) numbers.push_back(one.row);
+  return numbers;
+}
+
+/// Returns the indices of `values`, in ascending order of the values.
+std::vector<std::int32_t> order_of(std::span<const std::uint64_t> values) {
+  std::vector<std::int32_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::less{}, [&](std::int32_t one) { return values[static_cast<std::size_t>(one)]; });
+  return order;
+}
+
+/// Pairs the rows of the largest gains with the centroids of the least prices. `homes` has the clusters of the rows,
+/// and `heirs` the nearest other cluster of each cluster.
+std::vector<Swap> pair_up(std::span<const std::int64_t> rows, std::span<const std::int32_t> homes,
+                          std::span<const std::uint64_t> gains, std::span<const std::uint64_t> prices,
+                          std::span<const std::int32_t> heirs, std::int64_t most) {
+  const std::vector<std::int32_t> worst_first = order_of(gains);
+  const std::vector<std::int32_t> cheapest = order_of(prices);
+  // A cluster takes part in one swap only, because the estimates assume that all other centroids stay. The fit after
+  // the swaps lowers the inertia further, so that a swap may pay although its price exceeds its gain.
+  std::vector<bool> is_used(prices.size(), false);
+  std::vector<Swap> swaps;
+  auto next = cheapest.begin();
+  for (auto one = worst_first.rbegin(); one != worst_first.rend() && std::ssize(swaps) < most; ++one) {
+    const auto row = static_cast<std::size_t>(*one);
+    const std::int32_t home = homes[row];
+    if (is_used[static_cast<std::size_t>(home)]) continue;
+    while (next != cheapest.end() && (is_used[static_cast<std::size_t>(*next)] || *next == home)) ++next;
+    if (next == cheapest.end()) break;
+    const auto removed = static_cast<std::size_t>(*next);
+    if (!swaps.empty() && gains[row] < prices[removed] / 4) break;
+    swaps.push_back({*next, home, rows[row]});
+    for (const std::int32_t cluster : {home, *next, heirs[removed]}) is_used[static_cast<std::size_t>(cluster)] = true;
+  }
+  return swaps;
+}
+
+/// Keeps the nearest `count` clusters, each with its distance, in ascending order.
+void keep_nearest(std::vector<std::pair<double, std::int32_t>>& clusters, std::int64_t count) {
+  const auto end = clusters.begin() + std::min<std::ptrdiff_t>(count, std::ssize(clusters));
+  std::ranges::partial_sort(clusters, end);
+  clusters.erase(end, clusters.end());
 }
 
 }  // namespace
@@ -118,7 +232,7 @@ void Swaps<T>::find_neighbours(MatrixView<const T> centroids) {
   for (std::int64_t first = 0; first < k; first += tile_points)
     failure.run([&] {
       const std::int64_t count = std::min(tile_points, k - first);
-      std::vector<std::pair<double, std::int64_t>> found[tile_points];
+      std::vector<std::pair<double, std::int32_t>> found[tile_points];
       double squared[tile_points * tile_points];
       for (std::int64_t other = 0; other < k && !problem_.stop.stop_requested(); other += tile_points) {
         const std::int64_t others = std::min(tile_points, k - other);
@@ -126,17 +240,16 @@ void Swaps<T>::find_neighbours(MatrixView<const T> centroids) {
         for (std::int64_t cluster = 0; cluster < count; ++cluster) {
           auto& nearest = found[cluster];
           for (std::int64_t index = 0; index < others; ++index)
-            if (other + index != first + cluster) nearest.emplace_back(squared[index * count + cluster], other + index);
-          const auto end = nearest.begin() + std::min<std::ptrdiff_t>(neighbours, std::ssize(nearest));
-          std::ranges::partial_sort(nearest, end);
-          nearest.erase(end, nearest.end());
+            if (other + index != first + cluster)
+              nearest.emplace_back(squared[index * count + cluster], static_cast<std::int32_t>(other + index));
+          keep_nearest(nearest, neighbours);
         }
       }
       if (problem_.stop.stop_requested()) return;
       for (std::int64_t cluster = 0; cluster < count; ++cluster)
         for (std::int64_t place = 0; place < neighbours; ++place)
           neighbours_[static_cast<std::size_t>((first + cluster) * neighbours + place)] =
-              static_cast<std::int32_t>(found[cluster][static_cast<std::size_t>(place)].second);
+              found[cluster][static_cast<std::size_t>(place)].second;
     });
   failure.rethrow();
   core::honour_stop(problem_.stop, while_swapping);
@@ -168,84 +281,23 @@ void Swaps<T>::for_each_tile(std::int64_t centroids, const Work& work) {
   core::honour_stop(problem_.stop, while_swapping);
 }
 
-// A point's key is a random number divided by its share of the inertia. If the random numbers are exponential, the
-// points with the smallest keys are a sample without replacement, drawn in proportion to the shares (P. Efraimidis and
-// P. Spirakis, "Weighted random sampling with a reservoir", 2006).
-template <class T>
-std::vector<typename Swaps<T>::Candidate> Swaps<T>::draw(const std::vector<bool>& closed, const core::Philox& random,
-                                                         std::int64_t count) {
-  const std::int64_t first_row = problem_.source->rank_rows().first();
-  const auto precedes = [](const Candidate& a, const Candidate& b) {
-    return a.key != b.key ? a.key < b.key : a.row < b.row;
-  };
-  // The smallest keys so far, the largest of them at the front.
-  const auto add = [&](std::vector<Candidate>& heap, const Candidate& one) {
-    if (std::ssize(heap) == count) {
-      if (!precedes(one, heap.front())) return;
-      std::ranges::pop_heap(heap, precedes);
-      heap.pop_back();
-    }
-    heap.push_back(one);
-    std::ranges::push_heap(heap, precedes);
-  };
-  const Candidate none{std::numeric_limits<double>::infinity(), 0};
-  std::vector<Candidate> all;
-  problem_.ranks().exchange(
-      static_cast<std::size_t>(count) * sizeof(Candidate),
-      [&](std::span<std::byte> bytes) {
-        std::vector<Candidate> own;
-        core::FirstFailure failure;
-#pragma omp parallel num_threads(threads_)
-        {
-          std::vector<Candidate> some;
-#pragma omp for schedule(static)
-          for (std::int64_t first = 0; first < problem_.n(); first += core::operations_between_polls / 16) {
-            if (problem_.stop.stop_requested()) continue;
-            failure.run([&] {
-              const std::int64_t end = std::min(first + core::operations_between_polls / 16, problem_.n());
-              for (std::int64_t point = first; point < end; ++point) {
-                const double share = nearest_[point] * problem_.scaled_weight(point);
-                if (!(share > 0) || closed[static_cast<std::size_t>(labels_[point])]) continue;
-                const double key =
-                    about_exponential(random.bits(static_cast<std::uint64_t>(first_row + point))) / share;
-                add(some, {key, first_row + point});
-              }
-            });
-          }
-#pragma omp critical(gradus_swap_candidates)
-          failure.run([&] {
-            for (const Candidate& one : some) add(own, one);
-          });
-        }
-        failure.rethrow();
-        core::honour_stop(problem_.stop, while_swapping);
-        own.resize(static_cast<std::size_t>(count), none);
-        std::memcpy(bytes.data(), own.data(), bytes.size());
-      },
-      [&](int, std::span<const std::byte> bytes) {
-        std::vector<Candidate> some(static_cast<std::size_t>(count));
-        std::memcpy(some.data(), bytes.data(), bytes.size());
-        for (const Candidate& one : some)
-          if (one.key < none.key) add(all, one);
-      });
-  std::ranges::sort_heap(all, precedes);
-  return all;
-}
-
 template <class T>
 std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::vector<bool>& closed,
                                     const core::Philox& random, std::int64_t most) {
   const std::int64_t k = problem_.k();
   const std::int64_t wanted = std::clamp<std::int64_t>(4 * most, 16, most_candidates);
-  const std::vector<Candidate> candidates = draw(closed, random, wanted);
-  const std::int64_t count = std::ssize(candidates);
-  std::vector<std::int64_t> numbers;
-  for (const Candidate& candidate : candidates) numbers.push_back(candidate.row);
+  const auto share = [&](std::int64_t point) {
+    const bool is_closed = closed[static_cast<std::size_t>(labels_[point])];
+    return is_closed ? 0 : nearest_[point] * problem_.scaled_weight(point);
+  };
+  const std::vector<std::int64_t> numbers =
+      draw(problem_.source->rank_rows(), share, random, wanted, threads_, problem_.stop);
+  const std::int64_t count = std::ssize(numbers);
   const Matrix<T> rows = problem_.source->rows_at(numbers);
   // The distances from the candidates to all centroids.
   std::vector<double> apart(static_cast<std::size_t>(count * k));
-  std::vector<std::int32_t> homes(candidates.size());
-  const std::vector<std::uint64_t> gains = problem_.ranks().sum(candidates.size(), [&](std::span<std::uint64_t> sums) {
+  std::vector<std::int32_t> homes(numbers.size());
+  const std::vector<std::uint64_t> gains = problem_.ranks().sum(numbers.size(), [&](std::span<std::uint64_t> sums) {
     if (count == 0) return;
     core::RarePoll look(problem_.stop, while_swapping);
     for (std::int64_t cluster = 0; cluster < k; cluster += tile_points, look.honour_stop())
@@ -281,35 +333,10 @@ std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::ve
       }
     });
   });
-  std::vector<std::int32_t> best(candidates.size());
-  std::iota(best.begin(), best.end(), 0);
-  std::ranges::stable_sort(best, std::greater{},
-                           [&](std::int32_t one) { return gains[static_cast<std::size_t>(one)]; });
-  std::vector<std::int32_t> cheapest(static_cast<std::size_t>(k));
-  std::iota(cheapest.begin(), cheapest.end(), 0);
-  std::ranges::stable_sort(cheapest, std::less{},
-                           [&](std::int32_t one) { return prices_[static_cast<std::size_t>(one)]; });
-  // A cluster takes part in one swap only, because the estimates assume that all other centroids stay. The fit after
-  // the swaps lowers the inertia further, so that a swap may pay although its price exceeds its gain.
-  std::vector<bool> is_used(static_cast<std::size_t>(k), false);
-  std::vector<Swap> swaps;
-  auto next = cheapest.begin();
-  for (const std::int32_t one : best) {
-    if (std::ssize(swaps) == most) break;
-    const std::int32_t home = homes[static_cast<std::size_t>(one)];
-    if (is_used[static_cast<std::size_t>(home)]) continue;
-    while (next != cheapest.end() && (is_used[static_cast<std::size_t>(*next)] || *next == home)) ++next;
-    if (next == cheapest.end()) break;
-    const bool is_hopeless = gains[static_cast<std::size_t>(one)] < prices_[static_cast<std::size_t>(*next)] / 4;
-    if (!swaps.empty() && is_hopeless) break;
-    swaps.push_back({*next, home, candidates[static_cast<std::size_t>(one)].row});
-    is_used[static_cast<std::size_t>(home)] = true;
-    is_used[static_cast<std::size_t>(*next)] = true;
-    const std::int64_t heir =
-        neighbours_[static_cast<std::size_t>(*next) * static_cast<std::size_t>(neighbour_count(k))];
-    is_used[static_cast<std::size_t>(heir)] = true;
-  }
-  return swaps;
+  std::vector<std::int32_t> heirs;
+  for (std::int64_t cluster = 0; cluster < k; ++cluster)
+    heirs.push_back(neighbours_[static_cast<std::size_t>(cluster * neighbour_count(k))]);
+  return pair_up(numbers, homes, gains, prices_, heirs, most);
 }
 
 template <class T>

@@ -45,14 +45,9 @@ class Swaps {
     std::int32_t count;
     std::int32_t cluster;
   };
-  struct Candidate {
-    double key;  ///< infinite if the candidate is no point
-    std::int64_t row;
-  };
 
   void sort_by_cluster();
   void find_neighbours(MatrixView<const T> centroids);
-  std::vector<Candidate> draw(const std::vector<bool>& closed, const core::Philox& random, std::int64_t count);
   template <class Work>
   void for_each_tile(std::int64_t centroids, const Work& work);
   std::uint64_t integer(double squared, std::int64_t point) const;
