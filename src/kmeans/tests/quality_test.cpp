@@ -14,6 +14,7 @@
 
 #include "gradus/kmeans_check.hpp"
 #include "kmeans/tests/ranks_job.hpp"
+#include "tests/stopping.hpp"
 
 namespace gradus {
 namespace {
@@ -238,6 +239,20 @@ TYPED_TEST(Quality, ResumesToTheSameBits) {
     EXPECT_EQ(difference(whole, fit(job), 0, 900), "") << "from the end";
   }
   std::filesystem::remove(file);
+}
+
+// The fit itself takes a small part of the time before the request.
+TEST(QualityStop, EndsTheMovesSoon) {
+  const Matrix<float> points = tests::make_points<float>(200'000, 8, Data::plain);
+  KMeansOptions options{.clusters = 32, .init = KMeansInit::first, .max_iterations = 1};
+  options.quality_moves = 1'000'000;
+  for (const double seconds : {0.5, 0.57, 0.65})
+    tests::expect_to_stop_soon(seconds, 1, [&](const std::stop_token& stop) {
+      Execution execution;
+      execution.threads = 1;
+      execution.stop = stop;
+      kmeans(points, options, execution);
+    });
 }
 
 TEST(QualityOptions, AreRefusedWhereTheyMakeNoSense) {
