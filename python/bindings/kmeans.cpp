@@ -100,7 +100,7 @@ Fields optimum(const Input& points, const Output& labels, const std::optional<In
         Job(request).run([&](const Execution& execution) { return kmeans1d(view, options, memory, execution); });
     return Fields(nb::make_tuple(to_numpy(std::move(best.centroids)), to_numpy(std::move(best.counts)), best.inertia, 0,
                                  true, "no clustering has less inertia", nb::list(), 0, to_python(best.report),
-                                 nb::none()));
+                                 nb::none(), 0));
   });
 }
 

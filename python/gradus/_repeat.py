@@ -177,7 +177,7 @@ def repeat(record: Any, **changes: Any) -> Any:
         for name in ("init_rows", "restarts", "seed"):  # recorded options that have no effect with this `init`
             del options[name]
     if call.function is kmeans and changes.get("quality"):  # the recorded number of moves excludes a budget of time
-        del options["quality_moves"]
+        options.pop("quality_moves", None)
     arguments = {name: value for name, value in {**options, **changes}.items() if name in known or name in changes}
     if recorded.named.get("variant"):
         arguments.setdefault("variant", recorded.named["variant"])
