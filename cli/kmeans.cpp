@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
@@ -183,6 +184,7 @@ Json summary_of(const Arguments& arguments, const files::Points& points, const K
           {"seed", arguments.options.seed},
           {"restarts", arguments.options.restarts},
           {"restart", result.restart},
+          {"quality_moves", result.quality_moves},
           {"resumed", result.resumed},
           {"metric", to_string(arguments.options.metric)},
           {"weighted", arguments.is_weighted()},
@@ -224,8 +226,9 @@ std::string cluster_table(const Session& session, const files::Points& points, c
 template <class T>
 std::string closing_line(const Arguments& arguments, const files::Points& points, const KMeansResult<T>& result,
                          double seconds, const std::string& threads) {
+  const std::string moves = result.quality_moves > 0 ? " after " + counted(result.quality_moves, "move") : "";
   const std::string how = arguments.optimal ? "the least possible"
-                                            : fmt::format("{} ({})", counted(result.iterations, "iteration"),
+                                            : fmt::format("{}{} ({})", counted(result.iterations, "iteration"), moves,
                                                           to_string(result.stop_reason));
   return fmt::format("{} x {} ({}) in {}: inertia {:.8g}, {}, {:.3g} s, {}{}\n", counted(result.labels.size(), "point"),
                      points.columns(), stored_type<T>(points), counted(result.centroids.rows(), "cluster"),
@@ -531,7 +534,7 @@ void write_result_page(core::AtomicFile& page, const Json& summary, const Argume
 }
 
 template <class T>
-int cluster(const Arguments& given, const Session& session, const PointFiles& files,
+int cluster(Arguments& given, const Session& session, const PointFiles& files,
             std::optional<execution::GpuStart>& gpu_start, core::Clock::time_point start) {
   const files::Points& points = files.points;
   Arguments arguments = given;
@@ -592,6 +595,10 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (phase.name == "standardize") fit_seconds -= phase.seconds;
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
+  // The record names the number of moves, because another run would make other moves in the same time.
+  if (std::exchange(options.quality, false)) options.quality_moves = result.quality_moves;
+  given.options.quality = options.quality;
+  given.options.quality_moves = options.quality_moves;
   mapped.require_unchanged({memory.weights.data(), memory.initial_centroids.data()});
   session.end_progress();
   std::optional<Json> certificate;
@@ -628,7 +635,7 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
     if (certificate) session.print(certificate_text(*certificate, result.centroids.rows()));
   }
   if (outputs) session.note(outputs.note(arguments.output));
-  if (session.quiet || arguments.chooses() || arguments.optimal || session.job) return 0;
+  if (session.quiet || arguments.chooses() || arguments.optimal || options.quality_moves > 0 || session.job) return 0;
   const std::string hint = with_rows<T>(points, [&](const auto& rows) {
     if (points.columns() == 1 && options.metric == KMeansMetric::euclidean)
       return std::string("the points have one column: --optimal finds the least possible inertia");
@@ -718,6 +725,7 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     if (kmeans_detail::is_of_optimum(row)) continue;
     options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
       if (arguments.optimal) return why_optimal();
+      if (row.name == "quality") return fit.quality_moves > 0 ? "--quality-moves sets the number of moves" : "";
       if (row.name == "balanced")
         return fit.size_min > 0 || fit.size_max > 0 ? "--size-min or --size-max sets the limits" : "";
       const bool is_random =

@@ -183,6 +183,17 @@ struct KMeansOptions {
   /// Limits the sizes to 10 % around the mean size: floor(0.9 n / k) to ceil(1.1 n / k). Throws UsageError if size_min
   /// or size_max is given too.
   bool balanced = false;
+  /// Improves the clustering after the fits by moves. A move replaces some centroids by rows of the points and fits
+  /// again from there, by the rules of this job. It is kept if the inertia is smaller, so the inertia never grows, and
+  /// the result is the result of a fit. `quality` makes moves for about as long as the fits took, first centroids
+  /// included. `quality_moves` makes this number of moves, with the same bits for any number of threads and ranks.
+  /// KMeansResult::quality_moves is the number of moves that were made: `quality_moves` with this number repeats a fit
+  /// with `quality`. No move is made if no exchange can help, for example with one cluster.
+  ///
+  /// Throws UsageError if both are given, and UnsupportedError for limits of size, KMeansEmptyCluster::error, GPUs and
+  /// variants of another contract than "same bits".
+  bool quality = false;
+  std::int64_t quality_moves = 0;
   KMeansMetric metric = KMeansMetric::euclidean;
   /// Standardizes the columns first (gradus/kmeans_standardization.hpp), in a copy of the points in host memory. Every
   /// point counts once, whatever its weight. Given centroids are in the units of the data and are standardized in the
@@ -245,6 +256,9 @@ struct KMeansResult {
   KMeansStopReason stop_reason = KMeansStopReason::iteration_limit;
   std::vector<KMeansIteration> history;
   int restart = 0;  ///< index of the winning restart
+  /// Number of moves that were made to improve the fit (KMeansOptions::quality). If a move was kept, `iterations`,
+  /// `converged`, `stop_reason` and `history` describe the fit of the last kept move.
+  std::int64_t quality_moves = 0;
   /// True if the fit resumed from a checkpoint; `history` then also contains the iterations of the earlier job, with
   /// their durations in that job.
   bool resumed = false;

@@ -41,7 +41,7 @@ Fields fitted(KMeansResult<T> result) {
                                      to_numpy(std::move(result.standardized_centroids)));
   return nb::make_tuple(to_numpy(std::move(result.centroids)), to_numpy(std::move(result.counts)), result.inertia,
                         result.iterations, result.converged, nb::str(reason.data(), reason.size()), history,
-                        result.restart, to_python(result.report), standardization);
+                        result.restart, to_python(result.report), standardization, result.quality_moves);
 }
 
 /// Returns call(execution). If the caller leaves the number of GPUs to the library, adds the GPUs that pay.
@@ -101,7 +101,7 @@ Fields optimum(const Input& points, const Output& labels, const std::optional<In
         Job(request).run([&](const Execution& execution) { return kmeans1d(view, options, memory, execution); });
     return Fields(nb::make_tuple(to_numpy(std::move(best.centroids)), to_numpy(std::move(best.counts)), best.inertia, 0,
                                  true, "no clustering has less inertia", nb::list(), 0, to_python(best.report),
-                                 nb::none()));
+                                 nb::none(), 0));
   });
 }
 

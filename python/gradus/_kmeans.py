@@ -70,6 +70,8 @@ class KMeansResult:
     metric: str = "euclidean"
     standardization: KMeansStandardization | None = None  #: with standardize=True: mean and scale of the columns
     standardized_centroids: Array | None = None  #: with standardize=True: centroids of the standardized points
+    #: number of moves that were made to improve the fit (quality); the same number as `quality_moves` repeats them
+    quality_moves: int = 0
 
     @property
     def model(self) -> KMeansModel:
@@ -162,7 +164,7 @@ def _model(
 
 def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Placed, metric: str) -> KMeansResult:
     """Converts the extension module's tuple for a fit to a KMeansResult."""
-    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report, scaled = fields
+    centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report, scaled, moves = fields
     if isinstance(rows, _arrays.Parts):
         labels, rows = rows.split(labels), rows.arrays[0]
     else:
@@ -181,6 +183,7 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
         metric,
         None if scaled is None else KMeansStandardization(*scaled[:2]),
         None if scaled is None else _arrays.come_out(scaled[2], rows),
+        moves,
     )
 
 
@@ -240,6 +243,8 @@ def kmeans(
     size_min: int = 0,
     size_max: int = 0,
     balanced: bool = False,
+    quality: bool = False,
+    quality_moves: int = 0,
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
@@ -281,6 +286,9 @@ def kmeans(
     size_min : int; least number of points per cluster; every assignment is the best one within the limits; 0: no limit
     size_max : int; greatest number of points per cluster; 0: no limit
     balanced : bool; keep all clusters within 10 % of the mean size: floor(0.9 n/k) to ceil(1.1 n/k) points
+    quality : bool; after the fit, exchange centroids and fit again while that lowers the inertia, for about as long as
+        the fit took
+    quality_moves : int; try this number of exchanges instead, with the same result on any number of threads and ranks
     metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
         to unit length (spherical k-means)
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
@@ -402,6 +410,8 @@ def choose_clusters(
     size_min: int = 0,
     size_max: int = 0,
     balanced: bool = False,
+    quality: bool = False,
+    quality_moves: int = 0,
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
@@ -678,6 +688,8 @@ def kmeans_memory(
     size_min: int = 0,
     size_max: int = 0,
     balanced: bool = False,
+    quality: bool = False,
+    quality_moves: int = 0,
     metric: str = "euclidean",
     standardize: bool = False,
     # </options>

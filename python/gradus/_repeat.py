@@ -176,6 +176,8 @@ def repeat(record: Any, **changes: Any) -> Any:
     if call.function is kmeans and "init" in changes and not is_random(changes["init"]):
         for name in ("init_rows", "restarts", "seed"):  # recorded options that have no effect with this `init`
             del options[name]
+    if call.function is kmeans and changes.get("quality"):  # the recorded number of moves excludes a budget of time
+        options.pop("quality_moves", None)
     arguments = {name: value for name, value in {**options, **changes}.items() if name in known or name in changes}
     if recorded.named.get("variant"):
         arguments.setdefault("variant", recorded.named["variant"])

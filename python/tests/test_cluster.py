@@ -518,7 +518,7 @@ def test_copies():
     usual = sklearn.cluster.KMeans().get_params()
     ours = gradus.KMeans().get_params()
     assert {name: ours[name] for name in usual} == usual
-    assert set(ours) - set(usual) == {"metric", "empty", "standardize", "size_min", "size_max", "balanced", "device", "gpus", "variant",
+    assert set(ours) - set(usual) == {"metric", "empty", "standardize", "size_min", "size_max", "balanced", "quality", "quality_moves", "device", "gpus", "variant",
                                        "threads", "memory_limit", "stream"}
     assert repr(gradus.KMeans(3, tol=0.1)) == "KMeans(n_clusters=3, tol=0.1)"
     assert sklearn.base.is_clusterer(model)

@@ -451,6 +451,24 @@ def compare_stored(rows, same, weights=None):
             assert found.result.labels.tobytes() == expected.result.labels.tobytes()
 
 
+def test_moves():
+    wide = np.random.default_rng(5).integers(0, 200, (600, 3)).astype(np.float32)
+    plain = gradus.kmeans(wide, 30, device="cpu")
+    moved = gradus.kmeans(wide, 30, quality_moves=10, device="cpu")
+    assert moved.inertia <= plain.inertia and (plain.quality_moves, moved.quality_moves) == (0, 10)
+    assert gradus.check(moved, wide).passed
+    for points in (wide.astype(np.uint8), wide.astype(np.float16)):
+        assert bits(gradus.kmeans(points, 30, quality_moves=10, device="cpu")) == bits(moved)
+    timed = gradus.kmeans(wide, 30, quality=True, device="cpu")
+    assert bits(gradus.kmeans(wide, 30, quality_moves=timed.quality_moves, device="cpu")) == bits(timed)
+    model = gradus.KMeans(30, random_state=0, quality_moves=10, device="cpu").fit(wide)
+    assert model.inertia_ == moved.inertia
+    with pytest.raises(gradus.UnsupportedError, match="quality_moves"):
+        gradus.kmeans(wide, 30, quality_moves=10, balanced=True)
+    with pytest.raises(gradus.UsageError, match="quality"):
+        gradus.kmeans(wide, 30, quality_moves=10, quality=True)
+
+
 @pytest.mark.parametrize("name", ["uint8", "int8", "float16", "bfloat16"])
 def test_calls_on_points_of_8_and_16_bits(name):
     dtype = np.dtype(pytest.importorskip("ml_dtypes").bfloat16 if name == "bfloat16" else name)

@@ -7,6 +7,7 @@
 #include "execution/request.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/quality/moves.hpp"
 #include "kmeans/sizes/limited_sizes.hpp"
 
 namespace gradus::kmeans_detail {
@@ -60,6 +61,10 @@ void check_only_fit(const KMeansOptions& options, const Execution& execution) {
   if (options.init == KMeansInit::given) refuse("init: the given centroids belong");
   if (!graph_file(execution).empty()) refuse("dump_graph: the graph belongs");
   if (!options.checkpoint.file.empty()) refuse("checkpoint: the file belongs");
+  if (options.quality)
+    throw UsageError(
+        flag("KMeansOptions::quality") + ": several numbers of clusters are compared",
+        {.argument = "quality", .remedy = "set the number of moves: " + option("KMeansOptions::quality_moves")});
 }
 
 }  // namespace
@@ -111,6 +116,7 @@ void check_arguments(const PointRows<T>& points, const KMeansOptions& options, c
   execution::check_execution(execution, execution::SupportsRanks::yes);
   check_options(options);
   check_size_limits(options, !memory.weights.empty(), execution);
+  check_moves(options, execution);
   check_fit_memory(memory);
   check_points(points, execution);
   if (alone) check_clusters(options, points.rows());

@@ -56,6 +56,17 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
         {.name = "balanced",
          .help = "keep all clusters within 10 % of the mean size: floor(0.9 n/k) to ceil(1.1 n/k) points",
          .calls = "kmeans_memory KMeans"}),
+    option<&KMeansOptions::quality>(
+        {.name = "quality",
+         .help = "after the fit, exchange centroids and fit again while that lowers the inertia, for about as long as "
+                 "the fit took",
+         .calls = "kmeans_memory KMeans"}),
+    option<&KMeansOptions::quality_moves>(
+        {.name = "quality_moves",
+         .help = "try this number of exchanges instead, with the same result on any number of threads and ranks",
+         .least = 0,
+         .most = 0x7fffffff,
+         .calls = "kmeans_memory KMeans"}),
     option<&KMeansOptions::metric>(
         {.name = "metric",
          .help = "the measure of nearness: the distance, or the angle between rows, which are scaled to "

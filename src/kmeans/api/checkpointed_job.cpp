@@ -12,6 +12,8 @@ namespace {
 /// Describes the point from which a job resumes.
 template <class T>
 std::string place_of(const JobState<T>& state, int restarts) {
+  if (state.restart == restarts && state.moves.breadth > 0)
+    return "after " + std::to_string(state.moves.moves) + (state.moves.moves == 1 ? " move" : " moves");
   if (state.restart == restarts) return "the fit was done";
   const std::string of_fits =
       restarts == 1 ? "" : " of fit " + std::to_string(state.restart + 1) + " of " + std::to_string(restarts);

@@ -7,6 +7,7 @@
 
 #include "cpu/chosen_threads.hpp"
 #include "kmeans/points/gpu_tier.hpp"
+#include "kmeans/quality/moves.hpp"
 #include "kmeans/ranks.hpp"
 #include "kmeans/sizes/limited_sizes.hpp"
 
@@ -42,7 +43,11 @@ const Variant& wanted_variant(const Shape& shape, const Execution& execution) {
 
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution, MemoryPlace points,
                       std::initializer_list<execution::NamedPlace> others) {
-  const Variant& variant = has_size_limits(options) ? limited_sizes_rung : wanted_variant(shape, execution);
+  Execution on_cpu = execution;
+  on_cpu.device = Device::cpu;
+  const Variant& variant = has_size_limits(options)
+                               ? limited_sizes_rung
+                               : wanted_variant(shape, asks_for_moves(options) ? on_cpu : execution);
   execution::check_takes_device_input(variants(), variant, points, "points", "kmeans");
   for (const execution::NamedPlace& other : others) {
     execution::check_reachable(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);

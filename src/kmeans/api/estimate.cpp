@@ -9,6 +9,7 @@
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/points/gpu_source.hpp"
 #include "kmeans/points/host_points.hpp"
+#include "kmeans/quality/moves.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus::kmeans_detail {
@@ -77,7 +78,11 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
                                                     static_cast<std::uint64_t>(shape.dimensions), "centroids"),
                              element_bytes, "centroids");
   std::uint64_t bytes = 4 * centroid_bytes;  // the centroids of the current, the next and the best fit
-  if (extent == Extent::fit) bytes += (options.restarts > 1 ? 8 : 4) * n;  // the labels of the current and the best fit
+  const bool moves = extent == Extent::fit && asks_for_moves(options);
+  // The labels of the current and the best fit.
+  if (extent == Extent::fit) bytes += (options.restarts > 1 || moves ? 8 : 4) * n;
+  if (moves)
+    bytes = core::checked_add(bytes, 2 * centroid_bytes + move_bytes(shape, cpu::thread_count(execution)), "points");
   if (extent == Extent::fit && !options.checkpoint.file.empty()) bytes += checkpoint_bytes(centroid_bytes);
   if (options.metric == KMeansMetric::cosine)
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");

@@ -190,6 +190,15 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
     best.converged = progress[2] != 0;
     best.stop_reason = static_cast<KMeansStopReason>(progress[3]);
   }
+  if (arrays.has("moves")) {
+    const std::vector<std::int64_t> moves = arrays.get<std::int64_t>("moves");
+    const std::vector<double> seconds = arrays.get<double>("move_seconds");
+    const bool has_numbers = moves.size() >= 2 && moves[0] >= 0 && moves[1] > 0 && seconds.size() == 2;
+    if (!has_numbers || progress[0] < options.restarts) refuse("its record of moves is invalid");
+    state.moves = {moves[0], moves[1], {moves.begin() + 2, moves.end()}, seconds[0], seconds[1]};
+    for (const std::int64_t cluster : state.moves.closed)
+      if (cluster < 0 || cluster >= options.clusters) refuse("its record of moves is invalid");
+  }
   return state;
 }
 
@@ -303,6 +312,18 @@ void CheckpointFile<T>::write_seeding() {
     add_vector(content, "sample", std::span<const std::int64_t>(seeding.sample));
     add_vector(content, "rounds", std::span<const std::int64_t>(seeding.rounds));
     add_vector(content, "chosen", std::span<const std::int64_t>(seeding.chosen));
+  }
+  start(std::move(content));
+}
+
+template <class T>
+void CheckpointFile<T>::write_moves(const MoveState& moves) {
+  core::NpzContent content = begin();
+  if (moves.breadth > 0) {
+    std::vector<std::int64_t> numbers{moves.moves, moves.breadth};
+    numbers.insert(numbers.end(), moves.closed.begin(), moves.closed.end());
+    add_vector(content, "moves", std::span<const std::int64_t>(numbers));
+    add_vector(content, "move_seconds", std::span<const double>(std::array{moves.budget, moves.spent}));
   }
   start(std::move(content));
 }

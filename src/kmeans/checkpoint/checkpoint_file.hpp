@@ -6,6 +6,8 @@
 // * if the current fit has made iterations: `centroids`, `before` (the previous centroids), `history` and `changed`
 // * if the current fit is still choosing first centroids: `chosen`, and for k-means|| also `sample` and `rounds`
 // * for the best fit: `best_centroids`, its history and its inertia
+// * if moves have begun to improve the best fit: `moves` (their number, the breadth and the closed clusters) and
+//   `move_seconds`
 #pragma once
 
 #include <cstdint>
@@ -21,6 +23,7 @@
 #include "core/file_state.hpp"
 #include "core/npz.hpp"
 #include "core/phases.hpp"
+#include "kmeans/checkpoint/move_state.hpp"
 #include "kmeans/checkpoint/seeding_state.hpp"
 #include "kmeans/lloyd/checkpoints.hpp"
 #include "kmeans/points/point_rows.hpp"
@@ -38,6 +41,8 @@ struct JobState {
   std::optional<FitState<T>> fit;
   /// The best of the earlier fits, without its labels and counts. They are computed again.
   std::optional<KMeansResult<T>> best;
+  /// The moves after all fits; `best` is the best clustering so far.
+  MoveState moves;
 };
 
 /// Returns the text that identifies the job. It contains the lines of `call` (see call_text()) and hashes of the rows
@@ -99,6 +104,8 @@ class CheckpointFile final : public Checkpoints<T>, public SeedingCheckpoints {
   bool is_due() const override;
   void write_seeding() override;  ///< writes even if no row is chosen yet
 
+  /// Writes the best clustering so far, after all fits.
+  void write_moves(const MoveState& moves);
   /// After a stop request, writes the rows that have been chosen so far. Does nothing if the state in the file is
   /// later.
   void write_what_is_chosen();

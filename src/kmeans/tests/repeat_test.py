@@ -15,6 +15,7 @@ RUNS = [
     ["-k", 3, "--init", "first", "--tolerance", "1e-300", "--changed", "0.30000000000000004"],
     ["-k", 4, "--standardize", "--max-iterations", 2],
     ["-k", "2..5", "--choose", "davies-bouldin"],
+    ["-k", 6, "--quality-moves", 5],
     ["-k", 4, "--dtype", "f64", "--variant", "sequential", "--tolerance", "0"],
 ]
 
@@ -48,6 +49,31 @@ class Repeated(Case):
                 first = self.run_twice(points, *options)
                 for folder in (first, self.path("again")):
                     shutil.rmtree(folder)
+
+    def test_a_budget_of_time_is_repeated_by_its_number_of_moves(self):
+        first = self.run_twice(self.points(), "-k", 6, "--quality")
+        summary = json.loads(content(os.path.join(first, "summary.json")))
+        self.assertEqual([summary["options"][name] for name in ("quality", "quality_moves")],
+                         [False, summary["quality_moves"]])
+        self.assertNotIn("--quality", summary["command"])
+        again = self.summary("--repeat", first, "--quality-moves", 3)
+        self.assertEqual(again["quality_moves"], 3)
+        self.assertEqual(self.summary("--repeat", first, "--quality")["options"]["quality"], False)
+
+    def test_moves_that_are_refused(self):
+        points = self.points()
+        for words, status, text in [
+            (["-k", 3, "--quality", "--quality-moves", 2], 2, "--quality-moves"),
+            (["-k", "2..3", "--quality"], 2, "--quality-moves"),
+            (["-k", 3, "--quality-moves", -1], 2, "--quality-moves"),
+            (["-k", 3, "--quality-moves", 2, "--balanced"], 4, "--quality-moves 2"),
+            (["-k", 3, "--quality", "--size-max", 100], 4, "--quality"),
+            (["-k", 3, "--quality", "--empty", "error"], 4, "--empty error"),
+            (["-k", 3, "--quality", "--device", "gpu"], 4, "--quality"),
+            (["-k", 3, "--quality", "--variant", "openmp_reduce"], 4, "--quality"),
+        ]:
+            with self.subTest(words=words):
+                self.refused(status, "kmeans", points, *words, says=[text])
 
     def test_every_choice(self):
         points = self.points()

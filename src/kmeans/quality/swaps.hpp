@@ -1,0 +1,67 @@
+// Proposes exchanges of centroids: some centroids are removed, and rows of the points take their places.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/philox.hpp"
+#include "kmeans/problem.hpp"
+
+namespace gradus::kmeans_detail {
+
+/// A centroid that is replaced by a row. `home` is the cluster of the row.
+struct Swap {
+  std::int32_t removed = 0;
+  std::int32_t home = 0;
+  std::int64_t row = 0;  ///< number among the rows of all ranks
+};
+
+/// Estimates what removals and insertions change in the inertia. All estimates are sums of integers, so that they do
+/// not depend on threads and ranks.
+template <class T>
+class Swaps {
+ public:
+  Swaps(const Problem<T>& problem, int threads);
+
+  /// Measures the distances of all points to their centroids, and the price of removing each centroid: by how much
+  /// the inertia grows if its points move to their second-nearest centroids. Only the nearest other centroids of the
+  /// removed one count. Collective. `labels` must stay valid.
+  void measure(MatrixView<const T> centroids, const std::int32_t* labels);
+
+  /// Draws candidate rows in proportion to weight and squared distance, measures by how much each one would lower the
+  /// inertia, and pairs the best candidates with the cheapest removals. Returns at most `most` swaps, or none if no
+  /// candidate is left. No candidate is in a cluster of `closed`. Collective.
+  std::vector<Swap> propose(MatrixView<const T> centroids, const std::vector<bool>& closed, const core::Philox& random,
+                            std::int64_t most);
+
+  /// Returns the bytes that an object of this class uses.
+  static std::uint64_t bytes(const Shape& shape, int threads);
+
+ private:
+  /// Points of one cluster.
+  struct Tile {
+    std::int64_t begin;  ///< index in order_
+    std::int32_t count;
+    std::int32_t cluster;
+  };
+
+  void sort_by_cluster();
+  void find_neighbours(MatrixView<const T> centroids);
+  template <class Work>
+  void for_each_tile(std::int64_t centroids, const Work& work);
+  std::uint64_t integer(double squared, std::int64_t point) const;
+
+  const Problem<T>& problem_;
+  int threads_;
+  double scale_;  ///< of squared distances times scaled weights, before they are truncated to integers
+  const std::int32_t* labels_ = nullptr;
+  Buffer<std::int64_t> order_;  ///< the points, cluster by cluster
+  Buffer<double> nearest_;      ///< for each point: the squared distance to its centroid
+  std::vector<Tile> tiles_;
+  std::vector<std::int32_t> neighbours_;  ///< for each cluster: its nearest other clusters, nearest first
+  std::vector<double> farthest_;          ///< for each cluster: the largest squared distance of a point of this rank
+  std::vector<std::uint64_t> prices_;
+};
+
+}  // namespace gradus::kmeans_detail
