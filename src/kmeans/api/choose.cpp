@@ -29,6 +29,23 @@ void check_checkpoint(const Variant& variant, const KMeansCheckpoint& checkpoint
       names);
 }
 
+/// Returns the settings for the choice of a variant. Hierarchical first centroids need points in host memory.
+Execution place_of_variant(const KMeansOptions& options, const Execution& execution) {
+  Execution place = execution;
+  if (options.init == KMeansInit::hierarchical && execution.variant.empty() && execution.device == Device::automatic)
+    place.device = Device::cpu;
+  return place;
+}
+
+void check_init(const Variant& variant, KMeansInit init) {
+  if (init != KMeansInit::hierarchical || variant.backend != core::Backend::cuda) return;
+  throw UnsupportedError(
+      option("KMeansOptions::init", to_string(init)) + ": these first centroids are found on the CPU",
+      {.argument = "init",
+       .value = std::string(to_string(init)),
+       .remedy = "run the fit on the CPU, or find them there and pass them to a fit on the GPU"});
+}
+
 const Variant& wanted_variant(const Shape& shape, const Execution& execution) {
   const Variant& variant = execution::wanted_variant(
       variants(), static_cast<const Variant& (*)(const Shape&, const execution::Machine&, Device)>(choose), shape,
@@ -42,7 +59,9 @@ const Variant& wanted_variant(const Shape& shape, const Execution& execution) {
 
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution, MemoryPlace points,
                       std::initializer_list<execution::NamedPlace> others) {
-  const Variant& variant = has_size_limits(options) ? limited_sizes_rung : wanted_variant(shape, execution);
+  const Variant& variant =
+      has_size_limits(options) ? limited_sizes_rung : wanted_variant(shape, place_of_variant(options, execution));
+  check_init(variant, options.init);
   execution::check_takes_device_input(variants(), variant, points, "points", "kmeans");
   for (const execution::NamedPlace& other : others) {
     execution::check_reachable(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);
