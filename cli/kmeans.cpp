@@ -680,6 +680,8 @@ void prepare_other_algorithm(const Arguments& arguments, Session& session) {
   const std::string name = arguments.optimal ? "--optimal" : "--bisecting";
   if (arguments.optimal && arguments.bisecting) throw UsageError("--optimal and --bisecting are different algorithms");
   if (arguments.chooses()) throw UsageError(name + " finds one number of clusters, and -k names several");
+  if (arguments.bisecting && arguments.options.init == KMeansInit::given)
+    throw UsageError("--init: --bisecting needs first centroids for each split; name a method instead of a file");
   if (!arguments.options.checkpoint.file.empty())
     throw UsageError("--checkpoint: " + name + " makes no iterations whose state could be saved");
   if (session.chooses_gpus) throw UnsupportedError("--gpus: " + name + " runs on the CPU; leave --gpus out");

@@ -7,11 +7,10 @@
 ///   child with the nearer centroid, on ties to the left child. Therefore, the label of a point is not always the
 ///   cluster with the nearest centroid.
 /// * A cluster whose points of positive weight are all equal is not split. If there are fewer different points than
-///   clusters, KMeansFewerDistinct applies. With `accept`, further clusters repeat the centroids cyclically, without
-///   points.
+///   clusters, and the options accept that, further clusters repeat the centroids cyclically and have no points.
 /// * Centroid, inertia and D are defined as in gradus/kmeans.hpp. The result does not depend on threads.
 ///
-/// Complexity: that of a fit of two clusters for each level of the tree, which has log2(k) levels if it is balanced.
+/// Complexity: each level of the tree costs as much as a fit of two clusters. A balanced tree has log2(k) levels.
 /// Source: Steinbach, Karypis and Kumar, "A comparison of document clustering techniques" (2000).
 #pragma once
 
@@ -74,9 +73,9 @@ GRADUS_EXPORT Buffer<std::int32_t> kmeans_tree_labels(MatrixView<const T> centro
 
 }  // namespace detail
 
-/// Clusters `points`, n x d in host memory with 1 <= clusters <= n. Of the options, those of initialization, restarts
-/// and stopping rules, `empty`, `fewer_distinct` and `seed` apply to the fit of each split. `memory` may hold weights
-/// and memory for the labels. If `first_two` is set, it replaces KMeansOptions::init.
+/// Clusters `points`, n x d in host memory with 1 <= clusters <= n. Initialization,
+/// restarts, stopping rules, the seed and the treatment of empty clusters apply to the fit of each split. `memory` may
+/// hold weights and memory for the labels. If `first_two` is set, it replaces KMeansOptions::init.
 ///
 /// Throws the errors of kmeans(), UsageError for other options that differ from their defaults and for given centroids,
 /// and UnsupportedError for ranks and for points on a GPU. Reports progress as a number of clusters.

@@ -17,6 +17,7 @@
 #include "kmeans/hierarchy/some_rows.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/points/host_points.hpp"
+#include "kmeans/seeding/initialize.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -124,7 +125,7 @@ class Bisection {
                            std::span<const std::int64_t> rows) {
     KMeansOptions options = options_;
     options.clusters = 2;
-    options.fewer_distinct = KMeansFewerDistinct::accept;
+    accept_fewer_different(options);
     options.seed = random_.bits(splits_++);
     Execution quiet = execution_;
     quiet.progress = nullptr;

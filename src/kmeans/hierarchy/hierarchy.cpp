@@ -1,36 +1,19 @@
 #include "kmeans/hierarchy/hierarchy.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "core/philox.hpp"
 #include "core/stop.hpp"
 #include "kmeans/hierarchy/some_rows.hpp"
+#include "kmeans/seeding/initialize.hpp"
 
 namespace gradus::kmeans_detail {
 
 namespace {
 
 constexpr std::string_view while_dividing = "stopped while dividing the points into parts";
-
-/// Gives each part its share of `rest` in proportion to its rows, rounded down, and the remainder to the parts that
-/// lost most by rounding. On ties, the lower part is first. `total` is the sum of the rows.
-void add_proportional_shares(std::span<const std::int64_t> rows, const std::vector<std::size_t>& parts,
-                             std::int64_t rest, std::int64_t total, std::vector<std::int64_t>& shares) {
-  std::vector<std::pair<std::int64_t, std::size_t>> losses;
-  std::int64_t left = rest;
-  for (const std::size_t part : parts) {
-    const core::UInt128 product = static_cast<core::UInt128>(rows[part]) * static_cast<std::uint64_t>(rest);
-    const auto share = static_cast<std::int64_t>(product / static_cast<std::uint64_t>(total));
-    shares[part] += share;
-    left -= share;
-    losses.emplace_back(-static_cast<std::int64_t>(product % static_cast<std::uint64_t>(total)), part);
-  }
-  std::ranges::sort(losses);
-  for (std::int64_t index = 0; index < left; ++index) ++shares[losses[static_cast<std::size_t>(index)].second];
-}
 
 template <class T>
 class Hierarchy {
@@ -67,10 +50,9 @@ class Hierarchy {
 
   /// Divides the rows of positive weight into parts by a fit of all points.
   void divide() {
-    const KMeansOptions options{.clusters = static_cast<std::int64_t>(parts_),
-                                .max_iterations = coarse_iterations,
-                                .fewer_distinct = KMeansFewerDistinct::accept,
-                                .seed = random_.bits(0)};
+    KMeansOptions options{
+        .clusters = static_cast<std::int64_t>(parts_), .max_iterations = coarse_iterations, .seed = random_.bits(0)};
+    accept_fewer_different(options);
     const Buffer<std::int32_t> labels = fit_(source(), weights(), options, 0).labels;
     const std::vector<std::uint64_t> rows = points_.ranks().sum(parts_, [&](std::span<std::uint64_t> words) {
       list_rows(labels);
@@ -123,11 +105,11 @@ class Hierarchy {
     double diagonal = 0;
     for (std::size_t column = 0; column < ends.size(); column += 2)
       diagonal += (ends[column] + ends[column + 1]) * (ends[column] + ends[column + 1]);
-    const KMeansOptions options{.clusters = diagonal > 0 ? share : 1,
-                                .max_iterations = part_iterations,
-                                .fewer_distinct = KMeansFewerDistinct::accept,
-                                .metric = options_.metric,
-                                .seed = random_.bits(static_cast<std::uint64_t>(part) + 1)};
+    KMeansOptions options{.clusters = diagonal > 0 ? share : 1,
+                          .max_iterations = part_iterations,
+                          .metric = options_.metric,
+                          .seed = random_.bits(static_cast<std::uint64_t>(part) + 1)};
+    accept_fewer_different(options);
     const std::uint64_t held = static_cast<std::uint64_t>(some.rows.rows() * columns) * sizeof(T) +
                                static_cast<std::uint64_t>(order_.size()) * sizeof(std::int64_t);
     KMeansResult<T> result = fit_(std::as_const(some.rows).view(), std::as_const(some.weights).view(), options, held);
@@ -161,44 +143,6 @@ class Hierarchy {
 };
 
 }  // namespace
-
-std::int64_t part_count(std::int64_t clusters) {
-  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(clusters)));
-  while (root * root < clusters) ++root;
-  return root;
-}
-
-std::vector<std::int64_t> shares_of_parts(std::span<const std::int64_t> rows, std::span<const std::int64_t> limits,
-                                          std::int64_t clusters) {
-  std::vector<std::int64_t> shares(rows.size());
-  for (std::size_t part = 0; part < rows.size(); ++part) shares[part] = rows[part] > 0 ? 1 : 0;
-  std::int64_t rest = clusters - std::reduce(shares.begin(), shares.end());
-  for (;;) {
-    std::vector<std::size_t> open;
-    std::int64_t total = 0;
-    for (std::size_t part = 0; part < rows.size(); ++part)
-      if (shares[part] < limits[part]) {
-        open.push_back(part);
-        total += rows[part];
-      }
-    if (rest == 0 || open.empty()) return shares;
-    // Parts whose share would reach their limit get the limit, and the others share what is left.
-    std::int64_t given = 0;
-    for (const std::size_t part : open) {
-      const std::int64_t room = limits[part] - shares[part];
-      if (static_cast<core::UInt128>(rows[part]) * static_cast<std::uint64_t>(rest) <
-          static_cast<core::UInt128>(room) * static_cast<std::uint64_t>(total))
-        continue;
-      shares[part] = limits[part];
-      given += room;
-    }
-    if (given == 0) {
-      add_proportional_shares(rows, open, rest, total, shares);
-      return shares;
-    }
-    rest -= given;
-  }
-}
 
 template <class T>
 Matrix<T> hierarchical_centroids(const PointSource<T>& points, const KMeansOptions& options, int restart,

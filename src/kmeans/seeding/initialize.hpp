@@ -18,6 +18,8 @@ struct FirstCentroids {
 
 /// Returns true if the options allow a fit of points that have fewer different rows than clusters.
 bool accepts_fewer_different(const KMeansOptions& options);
+/// Lets a fit accept such points.
+void accept_fewer_different(KMeansOptions& options);
 /// Returns the end of the error message about too few different rows, which states the remedy.
 ErrorMessage how_to_accept_fewer();
 

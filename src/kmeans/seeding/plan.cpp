@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/checked.hpp"
-#include "kmeans/hierarchy/hierarchy.hpp"
+#include "kmeans/hierarchy/shares.hpp"
 #include "kmeans/seeding/dense_cover.hpp"
 #include "kmeans/seeding/filtered_cover.hpp"
 

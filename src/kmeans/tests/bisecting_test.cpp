@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gradus/kmeans_bisecting.hpp"
+#include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 
 namespace gradus {
@@ -60,7 +61,7 @@ std::vector<Leaf<T>> plain_leaves(const Job<T>& job, KMeansSplit split) {
     const Some<T> all = some(job, next->rows);
     KMeansOptions options = job.options;
     options.clusters = 2;
-    options.fewer_distinct = KMeansFewerDistinct::accept;
+    kmeans_detail::accept_fewer_different(options);
     options.seed = random.bits(number);
     const KMeansResult<T> two = kmeans(all.points, options, all.memory());
     Leaf<T> sides[2];
@@ -129,23 +130,23 @@ TYPED_TEST(Bisecting, handles_few_different_points) {
   using T = TypeParam;
   Matrix<T> points(90, 2);
   for (std::int64_t row = 0; row < 90; ++row) points(row, 0) = points(row, 1) = static_cast<T>(row < 80 ? 1 : row % 3);
-  KMeansOptions options{.clusters = 3};
+  KMeansOptions options;
   for (const KMeansSplit split : splits) {
-    options.clusters = 3;
+    options = {.clusters = 3};
     EXPECT_EQ(kmeans_bisecting(points, options, split).inertia, 0);
     options.clusters = 5;
     EXPECT_NE(error_of<InputError>([&] { kmeans_bisecting(points, options, split); }).find("only 3 different points"),
               std::string::npos);
-    options.fewer_distinct = KMeansFewerDistinct::accept;
+    kmeans_detail::accept_fewer_different(options);
     const KMeansBisection<T> found = kmeans_bisecting(points, options, split);
     EXPECT_EQ(found.inertia, 0);
     EXPECT_EQ(found.tree.next.size(), 4);
     EXPECT_EQ(found.counts[3] + found.counts[4], 0);
     EXPECT_TRUE(same_bits(found.centroids.row(3), found.centroids.row(0), 2));
     EXPECT_TRUE(std::ranges::equal(kmeans_predict(found.tree, points), found.labels));
-    options.fewer_distinct = KMeansFewerDistinct::error;
   }
-  options = {.clusters = 2, .fewer_distinct = KMeansFewerDistinct::accept};
+  options = {.clusters = 2};
+  kmeans_detail::accept_fewer_different(options);
   const Matrix<T> equal(5, 2);
   std::fill_n(const_cast<T*>(equal.data()), 10, T{3});
   const KMeansBisection<T> one = kmeans_bisecting(equal, options);

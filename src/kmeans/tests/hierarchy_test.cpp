@@ -11,6 +11,7 @@
 
 #include "gradus/kmeans_stored.hpp"
 #include "kmeans/hierarchy/hierarchy.hpp"
+#include "kmeans/seeding/initialize.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 
 namespace gradus {
@@ -59,7 +60,7 @@ Matrix<T> plain_hierarchy(const Job<T>& job) {
   const std::int64_t d = job.points.columns();
   const std::int64_t parts = kmeans_detail::part_count(job.options.clusters);
   KMeansOptions coarse{.clusters = parts, .max_iterations = 10, .seed = random.bits(0)};
-  coarse.fewer_distinct = KMeansFewerDistinct::accept;
+  kmeans_detail::accept_fewer_different(coarse);
   const KMeansMemory<T> memory = job.memory(0, job.points.rows());
   const KMeansResult<T> divided = kmeans(job.points, coarse, memory);
   std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(parts));
@@ -139,7 +140,7 @@ TYPED_TEST(HierarchicalCentroids, differ_if_enough_rows_differ) {
   options.clusters = 102;
   EXPECT_NE(tests::error_of<InputError>([&] { kmeans(points, options); }).find("only 101 different points"),
             std::string::npos);
-  options.fewer_distinct = KMeansFewerDistinct::accept;
+  kmeans_detail::accept_fewer_different(options);
   EXPECT_EQ(different(kmeans_initial_centroids(points, options).centroids), 101);
   EXPECT_EQ(kmeans(points, options).inertia, 0);
 }
@@ -150,7 +151,8 @@ TYPED_TEST(HierarchicalCentroids, accept_parts_without_distances) {
   Matrix<T> points(60, 1);
   for (std::int64_t row = 0; row < 60; ++row)
     points(row, 0) = row < 40 ? static_cast<T>(static_cast<double>(row) * 1e-170) : static_cast<T>(row * row);
-  const KMeansOptions options{.clusters = 9, .init = hierarchical, .fewer_distinct = KMeansFewerDistinct::accept};
+  KMeansOptions options{.clusters = 9, .init = hierarchical};
+  kmeans_detail::accept_fewer_different(options);
   EXPECT_GE(different(kmeans_initial_centroids(points, options).centroids), 9);
 }
 
