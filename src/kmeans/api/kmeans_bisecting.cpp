@@ -52,10 +52,11 @@ template <class T>
 std::int32_t label_of(const T* point, MatrixView<const T> centroids, std::span<const std::int32_t> next) {
   std::int32_t split = next.empty() ? ~std::int32_t{0} : 0;
   while (split >= 0) {
-    const T* const children[] = {centroids.row(2 * std::int64_t{split}), centroids.row(2 * std::int64_t{split} + 1)};
+    const std::int64_t left = 2 * std::int64_t{split};
+    const T* const children[] = {centroids.row(left), centroids.row(left + 1)};
     double distances[2];
     room::squared_distances<T>(&point, 1, children, 2, centroids.columns(), distances);
-    split = next[static_cast<std::size_t>(2 * split + (distances[1] < distances[0] ? 1 : 0))];
+    split = next[static_cast<std::size_t>(distances[1] < distances[0] ? left + 1 : left)];
   }
   return ~split;
 }

@@ -98,7 +98,8 @@ class Bisection {
     if (cluster.child >= 0) result_.tree.next[static_cast<std::size_t>(cluster.child)] = split;
     result_.tree.next.insert(result_.tree.next.end(), 2, 0);
     for (std::int64_t side = 0; side < 2; ++side)
-      std::copy_n(two.centroids.row(side), points_.columns(), result_.tree.centroids.row(2 * split + side));
+      std::copy_n(two.centroids.row(side), points_.columns(),
+                  result_.tree.centroids.row(2 * std::int64_t{split} + side));
     const std::int64_t border = cluster.begin + partition(rows, labels);
     const auto score = [&](int side) {
       return split_ == KMeansSplit::biggest_inertia ? inertia[side]
