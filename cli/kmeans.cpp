@@ -38,8 +38,11 @@
 #include "files/image.hpp"
 #include "files/npy.hpp"
 #include "gradus/kmeans1d.hpp"
+#include "gradus/kmeans_bisecting.hpp"
 #include "gradus/kmeans_gpus.hpp"
 #include "kmeans/graph_file.hpp"
+#include "kmeans/hierarchy/bisection.hpp"
+#include "kmeans/hierarchy/options.hpp"
 #include "kmeans/line/borders.hpp"
 #include "kmeans/line/options.hpp"
 #include "kmeans/options.hpp"
@@ -57,8 +60,9 @@ constexpr std::string_view problem_name = "kmeans";
 struct Arguments {
   std::vector<std::string> inputs;  ///< names of files, or patterns of names
   bool input_per_rank = false;
-  bool optimal = false;  ///< the best clustering of one column, by kmeans1d()
-  bool certify = false;  ///< adds a lower bound for the inertia, by kmeans_certify()
+  bool optimal = false;                  ///< the best clustering of one column, by kmeans1d()
+  std::optional<KMeansSplit> bisecting;  ///< kmeans_bisecting() instead of kmeans()
+  bool certify = false;                  ///< adds a lower bound for the inertia, by kmeans_certify()
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
@@ -75,6 +79,7 @@ struct Arguments {
     return weights.empty() && is_weighted() && inputs.size() == 1 ? inputs.front() : weights;
   }
   PerRank per_rank() const { return input_per_rank ? PerRank::yes : PerRank::no; }
+  bool is_plain() const { return !optimal && !bisecting; }
   bool chooses() const { return choice.clusters.size() > 1; }
   /// Returns true if the job records hashes of its inputs or compares them with recorded hashes.
   bool is_recorded(const Session& session) const {
@@ -176,8 +181,9 @@ Json summary_of(const Arguments& arguments, const files::Points& points, const K
           {"iterations", result.iterations},
           {"converged", result.converged},
           {"optimal", arguments.optimal},
-          {"stop_reason",
-           arguments.optimal ? std::string_view("no clustering has less inertia") : to_string(result.stop_reason)},
+          {"stop_reason", arguments.optimal     ? std::string_view("no clustering has less inertia")
+                          : arguments.bisecting ? std::string_view("there are k clusters")
+                                                : to_string(result.stop_reason)},
           {"inertia", result.inertia},
           {"counts", result.counts},
           {"init", to_string(arguments.options.init)},
@@ -227,12 +233,13 @@ template <class T>
 std::string closing_line(const Arguments& arguments, const files::Points& points, const KMeansResult<T>& result,
                          double seconds, const std::string& threads) {
   const std::string moves = result.quality_moves > 0 ? " after " + counted(result.quality_moves, "move") : "";
-  const std::string how = arguments.optimal ? "the least possible"
-                                            : fmt::format("{}{} ({})", counted(result.iterations, "iteration"), moves,
-                                                          to_string(result.stop_reason));
+  const std::string how = arguments.optimal     ? "the least possible"
+                          : arguments.bisecting ? fmt::format("bisecting, {}", to_string(*arguments.bisecting))
+                                                : fmt::format("{}{} ({})", counted(result.iterations, "iteration"),
+                                                              moves, to_string(result.stop_reason));
   return fmt::format("{} x {} ({}) in {}: inertia {:.8g}, {}, {:.3g} s, {}{}\n", counted(result.labels.size(), "point"),
                      points.columns(), stored_type<T>(points), counted(result.centroids.rows(), "cluster"),
-                     result.inertia, how, seconds, arguments.optimal ? "" : result.report.variant + ", ", threads);
+                     result.inertia, how, seconds, arguments.is_plain() ? result.report.variant + ", " : "", threads);
 }
 
 const std::vector<std::string>& result_names() {
@@ -281,16 +288,32 @@ KMeansResult<T> optimum(const Arguments& arguments, MatrixView<const T> points, 
   return result;
 }
 
+/// Returns the result of kmeans_bisecting() as the result of a fit without iterations.
+template <class T>
+KMeansResult<T> bisected(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
+                         const Execution& execution) {
+  KMeansBisection<T> tree = kmeans_bisecting(points, arguments.options, *arguments.bisecting, memory, execution);
+  KMeansResult<T> result;
+  result.centroids = std::move(tree.centroids);
+  result.labels = std::move(tree.labels);
+  result.counts = std::move(tree.counts);
+  result.inertia = tree.inertia;
+  result.converged = true;
+  result.report = std::move(tree.report);
+  return result;
+}
+
 /// Returns a note if the choice of the first centroids probably takes minutes or longer, otherwise "".
 std::string note_of_first_centroids(const Arguments& arguments, std::int64_t points) {
   constexpr double minutes = 2e10;  // distances
   const KMeansOptions& options = arguments.options;
   const bool takes_steps = options.init == KMeansInit::kmeans_plus_plus || options.init == KMeansInit::kmeans_parallel;
   const std::int64_t from = options.init_rows > 0 ? std::min(options.init_rows, points) : points;
-  if (arguments.optimal || !takes_steps || static_cast<double>(from) * static_cast<double>(options.clusters) < minutes)
+  if (!arguments.is_plain() || !takes_steps ||
+      static_cast<double>(from) * static_cast<double>(options.clusters) < minutes)
     return "";
   return fmt::format(
-      "{} chooses {} centroids one after the other, which may take long; --init random takes random points",
+      "{} chooses {} centroids one after the other, which may take long; --init hierarchical finds them in two levels",
       to_string(options.init), grouped(options.clusters));
 }
 
@@ -499,7 +522,9 @@ KMeansProjectionOptions projection_on_page(const Arguments& arguments) { return 
 
 /// Returns the memory of one fit or of its optimum.
 MemoryEstimate memory_of_fit(const Arguments& arguments, const KMeansShape& shape, const Session& session) {
-  if (!arguments.optimal) return kmeans_memory(shape, arguments.options, without_ranks(session.execution));
+  const Execution execution = without_ranks(session.execution);
+  if (arguments.bisecting) return {.host = kmeans_detail::bisecting_bytes(shape, arguments.options, execution)};
+  if (!arguments.optimal) return kmeans_memory(shape, arguments.options, execution);
   return {.host = kmeans_detail::bytes_of_line(static_cast<std::uint64_t>(shape.points),
                                                static_cast<std::uint64_t>(arguments.options.clusters), shape.weighted)};
 }
@@ -585,6 +610,7 @@ int cluster(Arguments& given, const Session& session, const PointFiles& files,
   const auto fit_start = core::Clock::now();
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
     if (arguments.optimal) return {.result = optimum(arguments, points.view<T>(), memory, session.execution)};
+    if (arguments.bisecting) return {.result = bisected(arguments, points.view<T>(), memory, session.execution)};
     return with_rows<T>(points, [&](const auto& rows) -> KMeansChoice<T> {
       if (arguments.chooses()) return kmeans_choose(rows, options, arguments.choice, memory, session.execution);
       return {.result = kmeans(rows, options, memory, session.execution)};
@@ -612,6 +638,7 @@ int cluster(Arguments& given, const Session& session, const PointFiles& files,
   const auto write_start = core::Clock::now();
   outputs.write(choice, points, session.execution.stop);
   Json summary = summary_of(arguments, points, result, needed());
+  if (arguments.bisecting) summary["bisecting"] = to_string(*arguments.bisecting);
   add_table_facts(summary, points, result.standardization);
   const double seconds = core::seconds_since(start);
   if (certificate) summary["certificate"] = *certificate;
@@ -635,7 +662,8 @@ int cluster(Arguments& given, const Session& session, const PointFiles& files,
     if (certificate) session.print(certificate_text(*certificate, result.centroids.rows()));
   }
   if (outputs) session.note(outputs.note(arguments.output));
-  if (session.quiet || arguments.chooses() || arguments.optimal || options.quality_moves > 0 || session.job) return 0;
+  if (session.quiet || arguments.chooses() || !arguments.is_plain() || options.quality_moves > 0 || session.job)
+    return 0;
   const std::string hint = with_rows<T>(points, [&](const auto& rows) {
     if (points.columns() == 1 && options.metric == KMeansMetric::euclidean)
       return std::string("the points have one column: --optimal finds the least possible inertia");
@@ -666,12 +694,16 @@ void refuse_options_of_one_fit(const Arguments& arguments, const Session& sessio
   if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one number of clusters");
 }
 
-/// Called with --optimal. Throws an error for options that only Lloyd's algorithm has.
-void prepare_optimum(const Arguments& arguments, Session& session) {
-  if (arguments.chooses()) throw UsageError("--optimal finds one number of clusters, and -k names several");
+/// Called with --optimal or --bisecting. Throws an error for options that only Lloyd's algorithm has.
+void prepare_other_algorithm(const Arguments& arguments, Session& session) {
+  const std::string name = arguments.optimal ? "--optimal" : "--bisecting";
+  if (arguments.optimal && arguments.bisecting) throw UsageError("--optimal and --bisecting are different algorithms");
+  if (arguments.chooses()) throw UsageError(name + " finds one number of clusters, and -k names several");
+  if (arguments.bisecting && arguments.options.init == KMeansInit::given)
+    throw UsageError("--init: --bisecting needs first centroids for each split; name a method instead of a file");
   if (!arguments.options.checkpoint.file.empty())
-    throw UsageError("--checkpoint: --optimal makes no iterations whose state could be saved");
-  if (session.chooses_gpus) throw UnsupportedError("--gpus: --optimal runs on the CPU; leave --gpus out");
+    throw UsageError("--checkpoint: " + name + " makes no iterations whose state could be saved");
+  if (session.chooses_gpus) throw UnsupportedError("--gpus: " + name + " runs on the CPU; leave --gpus out");
   if (session.execution.device == Device::automatic && session.execution.gpus.empty())
     session.execution.device = Device::cpu;
 }
@@ -687,6 +719,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (arguments.chooses()) refuse("the choice among several -k");
   if (arguments.optimal) refuse("--optimal");
   if (arguments.certify) refuse("--certify");
+  if (arguments.bisecting) refuse("--bisecting");
   if (!arguments.page.empty()) refuse("--report");
   if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph");
   if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
@@ -702,6 +735,9 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
                "points of one column: the clustering with the least inertia, instead of Lloyd's algorithm");
   options.flag("--certify", arguments.certify,
                "also prove a lower bound for the inertia of every clustering into k clusters, on the CPU");
+  options.choice("--bisecting", arguments.bisecting,
+                 "split clusters in two until there are k: always the one of the biggest inertia or the largest one",
+                 "none");
   const auto why_optimal = [&arguments] {
     return arguments.optimal ? "--optimal finds the best clustering without Lloyd's algorithm" : "";
   };
@@ -710,8 +746,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     if (row.name == "init") {
       CLI::Option& init = options.always_recorded(
           options.value("--init", "METHOD|FILE|DIR",
-                        "first centroids: k-means++, k-means-parallel, random, first (the first k points), a file with "
-                        "k rows, or the folder of an earlier fit [k-means++]",
+                        "first centroids: k-means++, k-means-parallel, hierarchical (for many clusters), random, "
+                        "first (the first k points), a file with k rows, or the folder of an earlier fit [k-means++]",
                         [&arguments](const std::string& text) { parse_init(text, arguments); },
                         {.choices = init_methods(), .file = true}),
           [&arguments] {
@@ -726,6 +762,8 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
     options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
       if (arguments.optimal) return why_optimal();
       if (row.name == "quality") return fit.quality_moves > 0 ? "--quality-moves sets the number of moves" : "";
+      if (arguments.bisecting && !kmeans_detail::is_of_bisecting(row))
+        return "--bisecting splits clusters without this option";
       if (row.name == "balanced")
         return fit.size_min > 0 || fit.size_max > 0 ? "--size-min or --size-max sets the limits" : "";
       const bool is_random =
@@ -814,7 +852,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
     require_table_for_header(arguments.reading, read);
   });
   if (session.job) prepare_ranks(arguments, session);
-  if (arguments.optimal) prepare_optimum(arguments, session);
+  if (!arguments.is_plain()) prepare_other_algorithm(arguments, session);
   std::optional<execution::GpuStart> gpu_start(std::in_place, session.execution);
   if (arguments.chooses()) refuse_options_of_one_fit(arguments, session);
   session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments, session), read); });
@@ -827,7 +865,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
                          session);
   };
   files::ReadOptions reading = arguments.reading;
-  reading.keep_stored = !arguments.optimal && !arguments.certify;  // these read the points in the type of the job
+  reading.keep_stored = arguments.is_plain() && !arguments.certify;  // the others read the type of the job
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)

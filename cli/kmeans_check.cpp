@@ -73,6 +73,10 @@ RecordedFacts recorded_facts(const nlohmann::json& summary, const std::string& f
     if (!facts.type)
       throw InputError(fmt::format("'{}': its type is neither f32 nor f64",
                                    (std::filesystem::path(folder) / summary_name).string()));
+    if (summary.contains("bisecting"))
+      throw UnsupportedError(
+          fmt::format("'{}': its labels follow the tree of --bisecting, which the result does not hold",
+                      (std::filesystem::path(folder) / summary_name).string()));
     facts.inertia = summary.at("inertia").get<double>();
     facts.counts = summary.at("counts").get<std::vector<std::int64_t>>();
     facts.weighted = summary.at("weighted").get<bool>();

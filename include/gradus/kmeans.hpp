@@ -64,7 +64,12 @@ enum class KMeansInit : std::uint8_t {
   kmeans_parallel,   ///< k-means|| (Bahmani et al. 2012): a few rounds of oversampling, then k-means++ on the sample
   random,            ///< k different rows, drawn uniformly, or in proportion to the weights if there are weights
   first,             ///< the first k rows
-  given              ///< the caller's centroids, in KMeansMemory::initial_centroids
+  given,             ///< the caller's centroids, in KMeansMemory::initial_centroids
+  /// Two levels, for many clusters. A fit of ceil(sqrt(k)) clusters divides the points into parts, and each part is
+  /// fitted with a share of the k clusters in proportion to its points. The centroids of all parts are the first
+  /// centroids. The fits begin with k-means++ and make at most 10 and 20 iterations. The job runs on the CPU,
+  /// unless a GPU is requested. Throws UsageError for KMeansOptions::init_rows, and UnsupportedError for GPUs.
+  hierarchical
 };
 template <>
 inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit>>(
@@ -72,7 +77,8 @@ inline constexpr auto enum_names<KMeansInit> = std::to_array<EnumName<KMeansInit
      {KMeansInit::kmeans_parallel, "k-means-parallel", "k-means||"},  // "k-means||" needs quotes in a shell
      {KMeansInit::random, "random"},
      {KMeansInit::first, "first"},
-     {KMeansInit::given, "given"}});
+     {KMeansInit::given, "given"},
+     {KMeansInit::hierarchical, "hierarchical"}});
 
 /// Treatment of a cluster that has no point of positive weight.
 enum class KMeansEmptyCluster : std::uint8_t {
@@ -97,7 +103,7 @@ enum class KMeansFewerDistinct : std::uint8_t {
   ///
   /// First centroids: k-means++ and k-means|| choose m rows, one per distinct point. If there are fewer than k rows of
   /// positive weight, `random` chooses all of them. The chosen rows are then repeated cyclically until there are k.
-  /// `first` and `given` do not change.
+  /// `first` and `given` do not change. `hierarchical` repeats its centroids in the same way.
   ///
   /// Empty clusters: let e be the number of empty clusters. Then k - e clusters have points, and m - (k - e) distinct
   /// points lack a cluster. KMeansEmptyCluster::relocate moves m - (k - e) empty clusters, lowest index first. Every
@@ -299,7 +305,8 @@ struct KMeansInitialCentroids {
   /// clusters x d. With KMeansMetric::cosine, each centroid has unit length. With KMeansOptions::standardize, the
   /// centroids are in the units of the data.
   Matrix<T> centroids;
-  std::vector<std::int64_t> rows;  ///< number of the row that was chosen for each centroid; empty for KMeansInit::given
+  /// Number of the row that was chosen for each centroid. Empty for KMeansInit::given and KMeansInit::hierarchical.
+  std::vector<std::int64_t> rows;
   RunReport report;
 };
 
@@ -390,9 +397,9 @@ inline KMeansResult<float> kmeans(const StoredMatrixView& points, const KMeansOp
 /// Returns the first centroids with which kmeans() would start its first fit, and their row numbers. Runs on the same
 /// device as kmeans().
 ///
-/// Every method except `given` chooses rows of `points`; this includes k-means||. Only `first` may choose rows of
-/// weight 0. No row is chosen twice, except under KMeansFewerDistinct. Throws the errors of kmeans(), and UsageError if
-/// `memory` has labels.
+/// Every method except `given` and `hierarchical` chooses rows of `points`; this includes k-means||. Only `first` may
+/// choose rows of weight 0. No row is chosen twice, except under KMeansFewerDistinct. Throws the errors of kmeans(),
+/// and UsageError if `memory` has labels.
 template <RowsOf<float, double> Points>
 KMeansInitialCentroids<ElementOf<Points>> kmeans_initial_centroids(const Points& points, const KMeansOptions& options,
                                                                    const KMeansMemory<ElementOf<Points>>& memory,

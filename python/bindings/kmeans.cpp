@@ -269,6 +269,7 @@ Fields memory_of(std::int64_t points, std::int64_t dimensions, int element_bytes
 void bind_kmeans(nb::module_& module) {
   using nb::arg;
   bind_kmeans_batches(module);
+  bind_kmeans_bisecting(module);
   bind_options<KMeansOptions>(module, "kmeans_options");
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
              arg("stored").none(), arg("options"), arg("request"));

@@ -8,7 +8,9 @@ namespace gradus::python {
 void bind_execution(nanobind::module_& module);
 void bind_arrays(nanobind::module_& module);
 void bind_machine(nanobind::module_& module);
-void bind_kmeans_batches(nanobind::module_& module);  // called by bind_kmeans()
+// Called by bind_kmeans().
+void bind_kmeans_batches(nanobind::module_& module);
+void bind_kmeans_bisecting(nanobind::module_& module);
 #define GRADUS_PROBLEM(name) void bind_##name(nanobind::module_& module);
 #include "bindings.inc"
 #undef GRADUS_PROBLEM

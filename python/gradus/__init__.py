@@ -50,6 +50,7 @@ from gradus._shortest_paths import ShortestPathsResult, shortest_paths
 
 if TYPE_CHECKING:
     from gradus.cluster import (
+        BisectingKMeans as BisectingKMeans,
         KMeans as KMeans,
         MiniBatchKMeans as MiniBatchKMeans,
         k_means as k_means,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
 __version__: str = _core.version()
 
-_OF_CLUSTER = ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus")
+_OF_CLUSTER = ("BisectingKMeans", "KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus")
 
 __all__ = [
     "Error",

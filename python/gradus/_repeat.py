@@ -20,7 +20,7 @@ from gradus._shortest_paths import shortest_paths
 Array = np.ndarray[Any, Any]
 
 _TYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
-_UNSUPPORTED_OPTIONS = ("optimal", "select", "cross-select", "partial", "frames")  #: options that only the program has
+_UNSUPPORTED_OPTIONS = ("optimal", "bisecting", "select", "cross-select", "partial", "frames")  #: options that only the program has
 
 
 def _summary(file: str) -> dict[str, Any]:

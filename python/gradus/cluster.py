@@ -1,5 +1,5 @@
-"""Drop-in replacements for scikit-learn's KMeans, MiniBatchKMeans, k_means and kmeans_plusplus: change the import, keep
-the code.
+"""Drop-in replacements for scikit-learn's KMeans, MiniBatchKMeans, BisectingKMeans, k_means and kmeans_plusplus: change
+the import, keep the code.
 
 scikit-learn's documentation applies. In addition, results have the same bits on every machine with any number of
 threads, and arguments of Gradus follow scikit-learn's as keywords. An integer `random_state` of KMeans, k_means and
@@ -28,9 +28,9 @@ from gradus._batches import KMeansBatches
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansModel, KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
-from gradus._options import Gpus, OptionRow, option_rows, request, stream_number
+from gradus._options import Gpus, OptionRow, option_rows, options_in, request, stream_number
 
-_NEEDED = "gradus.KMeans, MiniBatchKMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
+_NEEDED = "gradus.KMeans, MiniBatchKMeans, BisectingKMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
 
 try:
     import sklearn  # type: ignore
@@ -1060,6 +1060,126 @@ class MiniBatchKMeans(_BaseKMeans):
                 "cluster_centers_", "they were changed since the last fit, but partial_fit continues exact sums that belong "
                 "to them; pass other centroids as init to a new estimator"
             )
+
+
+class BisectingKMeans(_BaseKMeans):
+    """Bisecting k-means with the interface of scikit-learn's estimator: splits clusters in two until there are n_clusters.
+
+    Parameters, attributes and messages match `sklearn.cluster.BisectingKMeans`. predict follows the splits, so that
+    predict(X) equals labels_; transform and score use the nearest centroid, as in scikit-learn. An integer random_state
+    gives the same bits with any number of threads.
+
+    Differences from scikit-learn:
+
+    * Each split depends on random_state and the number of earlier splits, so initial centroids differ.
+    * `tol` is relative to the mean variance of the columns of the cluster that is split.
+    * A cluster whose points are all equal is not split. If X has fewer different rows than n_clusters, the last clusters
+      repeat centroids and have no points.
+    * A callable `init` receives the rows of the cluster unchanged, not centred. `algorithm`, `copy_x` and `verbose` have
+      no effect.
+
+    X on a GPU is copied to host memory, and sparse X becomes dense. The metric is Euclidean.
+
+    Other Parameters
+    ----------------
+    device, variant, threads, memory_limit, stream : as for KMeans, for the fit of each split
+
+    Examples
+    --------
+    >>> model = BisectingKMeans(n_clusters=16, random_state=0).fit(X)
+    >>> model.cluster_centers_, model.labels_, model.predict(new_X)
+    """
+
+    _parameter_constraints = {
+        **_BaseKMeans._parameter_constraints,
+        "init": [StrOptions({"k-means++", "random"}), callable],
+        "n_init": [_AT_LEAST_ONE],
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"lloyd", "elkan"})],
+        "bisecting_strategy": [StrOptions({"biggest_inertia", "largest_cluster"})],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: int = 1,
+        random_state: Any = None,
+        max_iter: int = 300,
+        verbose: int = 0,
+        tol: float = 1e-4,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        bisecting_strategy: str = "biggest_inertia",
+        device: str = "auto",
+        variant: str | None = None,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        stream: Any = None,
+    ) -> None:
+        self._set_parameters(locals())
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BisectingKMeans:
+        """Fits the model to the rows of X.
+
+        X is an n x d array or sparse matrix. `sample_weight` holds n numbers; `y` is ignored. Returns the estimator.
+        """
+        read = _on_host(self._checked(X, reset=True))
+        _enough_samples(read.shape[0], self.n_clusters)
+        weights = _weights(sample_weight, read)
+        rows = np.ascontiguousarray(_dense(read, self.memory_limit))
+        named = isinstance(self.init, str)
+        random_state = None if named else _random_state(self.random_state)
+
+        def first_two(numbers: Array) -> Array:
+            return np.ascontiguousarray(self._called(self.init, read[numbers], 2, random_state))
+
+        options = {
+            "clusters": self.n_clusters,
+            "init": self.init if named else "k-means++",
+            "restarts": self.n_init,
+            "max_iterations": self.max_iter,
+            "tolerance": self.tol,
+            "seed": _seed(self.random_state) if named else 0,
+            **_AS_SCIKIT_LEARN,
+        }
+        labels = np.empty(len(rows), np.int32)
+        try:
+            centers, inertia, tree, splits, _ = _core.kmeans_bisecting(
+                rows, labels, self.bisecting_strategy, None if named else first_two,
+                None if weights is None else np.ascontiguousarray(weights), options_in("kmeans", options), self._request(),
+            )  # fmt: skip
+        except InputError as error:
+            self._explain(error, rows)
+        self._keep(
+            {
+                "cluster_centers_": centers,
+                "_n_features_out": len(centers),
+                "labels_": labels,
+                "inertia_": inertia,
+                "_tree": tree,
+                "_splits": splits,
+            },
+            X,
+        )
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Returns the number of the cluster to which the splits lead each row, n of int32."""
+        rows, _ = self._rows_and_model(X, "predict")
+        rows = np.ascontiguousarray(_on_host(rows.source) if isinstance(rows, OnGpu) else rows)
+        labels = np.empty(len(rows), np.int32)
+        try:
+            tree = np.ascontiguousarray(_on_host(self._tree).astype(rows.dtype))
+            _core.kmeans_tree_labels(tree, _on_host(self._splits), rows, labels, self._request())
+        except InputError as error:
+            self._explain(error, rows)
+        return _like(labels, X)
+
+    def _request(self) -> Any:
+        return request(self.device, self.variant, self.threads, "none", None, self.memory_limit, None, None)
 
 
 def _cumulative_weights(weights: Array | None, samples: int) -> Array:

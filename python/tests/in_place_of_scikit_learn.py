@@ -3,5 +3,5 @@
 import gradus
 import sklearn.cluster
 
-for name in ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"):
+for name in ("BisectingKMeans", "KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"):
     setattr(sklearn.cluster, name, getattr(gradus, name))

@@ -558,7 +558,7 @@ if ARRAY_API and NAME == "KMeans" and not no_gpu and importlib.util.find_spec("t
 
 
 @pytest.mark.parametrize("array_api", [False, True])
-@pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans"])
+@pytest.mark.parametrize("name", ["BisectingKMeans", "KMeans", "MiniBatchKMeans"])
 def test_checks_of_scikit_learn(name, array_api):
     """Only one check may fail. It requires that a fit with weights equals a fit with repeated points, although both
     choose random initial centroids. Neither library satisfies this check."""
@@ -571,9 +571,9 @@ def test_checks_of_scikit_learn(name, array_api):
 
 
 def test_tests_of_scikit_learn():
-    """scikit-learn's tests of KMeans, MiniBatchKMeans, k_means and kmeans_plusplus pass with the versions of gradus."""
+    """scikit-learn's tests of its k-means pass with the classes and functions of gradus."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "in_place_of_scikit_learn",
-               "--pyargs", "sklearn.cluster.tests.test_k_means"]  # fmt: skip
+               "--pyargs", "sklearn.cluster.tests.test_k_means", "sklearn.cluster.tests.test_bisect_k_means"]  # fmt: skip
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])
     variables = {"PYTHONPATH": path, "SCIPY_ARRAY_API": "1", "SKLEARN_RUN_FLOAT32_TESTS": "1",
                  "SKLEARN_TESTS_GLOBAL_RANDOM_SEED": "40-45"}  # fmt: skip

@@ -108,6 +108,10 @@ void check_clusters(const KMeansOptions& options, std::int64_t n) {
                       .argument = "init_rows",
                       .value = std::to_string(options.init_rows),
                       .allowed = "0, or at least " + std::to_string(options.clusters)});
+  if (options.init_rows > 0 && options.init == KMeansInit::hierarchical)
+    throw UsageError(option("KMeansOptions::init_rows", options.init_rows) + ": " +
+                         option("KMeansOptions::init", to_string(options.init)) + " uses all rows",
+                     {.code = error_code::no_effect, .argument = "init_rows", .remedy = "leave it out"});
 }
 
 template <class T>

@@ -10,8 +10,9 @@ template <>
 inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
     option<&KMeansOptions::clusters>(
         {.name = "clusters", .help = "number of clusters", .letter = 'k', .least = 1, .most = 0x7fffffff}),
-    option<&KMeansOptions::init>(
-        {.name = "init", .help = "first centroids", .calls = "kmeans_initial_centroids kmeans_memory"}),
+    option<&KMeansOptions::init>({.name = "init",
+                                  .help = "first centroids",
+                                  .calls = "kmeans_initial_centroids kmeans_memory kmeans_bisecting"}),
     option<&KMeansOptions::init_rows>(
         {.name = "init_rows",
          .help = "choose the first centroids from this many rows, drawn at random without replacement; 0: from all",
@@ -22,26 +23,29 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
         {.name = "restarts",
          .help = "number of fits, each from its own seed; the one with the least inertia is kept",
          .least = 1,
-         .calls = "kmeans_memory"}),
-    option<&KMeansOptions::max_iterations>({.name = "max_iterations", .help = "iteration limit", .least = 1}),
+         .calls = "kmeans_memory kmeans_bisecting"}),
+    option<&KMeansOptions::max_iterations>(
+        {.name = "max_iterations", .help = "iteration limit", .least = 1, .calls = "kmeans_bisecting"}),
     option<&KMeansOptions::tolerance>({.name = "tolerance",
                                        .help = "stop when the centroids' squared movements sum to at most this times "
                                                "the mean variance of a column, as scikit-learn does; 0: never",
-                                       .least = 0}),
+                                       .least = 0,
+                                       .calls = "kmeans_bisecting"}),
     option<&KMeansOptions::changed_fraction>({.name = "changed_fraction",
                                               .help = "stop when at most this share of the labels changed; 0: never",
                                               .shown = "changed",
                                               .least = 0,
-                                              .most = 1}),
+                                              .most = 1,
+                                              .calls = "kmeans_bisecting"}),
     option<&KMeansOptions::empty>(
         {.name = "empty",
          .help = "an empty cluster moves to the farthest point, keeps its centroid, or fails the job",
-         .calls = "KMeans"}),
+         .calls = "KMeans kmeans_bisecting"}),
     option<&KMeansOptions::fewer_distinct>(
         {.name = "fewer_distinct",
          .help = "fewer different points than clusters fail the job, or leave clusters that repeat a "
                  "centroid and have no points",
-         .calls = "kmeans_initial_centroids kmeans1d",
+         .calls = "kmeans_initial_centroids kmeans1d kmeans_bisecting",
          .scikit_learn = "accept"}),
     option<&KMeansOptions::size_min>(
         {.name = "size_min",
@@ -79,7 +83,7 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
          .in_job = false,
          .calls = "kmeans_initial_centroids kmeans_memory KMeans"}),
     option<&KMeansOptions::seed>(
-        {.name = "seed", .help = "seed of the random numbers", .calls = "kmeans_initial_centroids"}),
+        {.name = "seed", .help = "seed of the random numbers", .calls = "kmeans_initial_centroids kmeans_bisecting"}),
 });
 
 template <>

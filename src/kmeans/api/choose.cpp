@@ -30,6 +30,23 @@ void check_checkpoint(const Variant& variant, const KMeansCheckpoint& checkpoint
       names);
 }
 
+/// Returns the settings for the choice of a variant. Hierarchical first centroids and moves need points in host memory.
+Execution place_of_variant(const KMeansOptions& options, const Execution& execution) {
+  Execution place = execution;
+  const bool needs_host = options.init == KMeansInit::hierarchical || asks_for_moves(options);
+  if (needs_host && execution.variant.empty() && execution.device == Device::automatic) place.device = Device::cpu;
+  return place;
+}
+
+void check_init(const Variant& variant, KMeansInit init) {
+  if (init != KMeansInit::hierarchical || variant.backend != core::Backend::cuda) return;
+  throw UnsupportedError(
+      option("KMeansOptions::init", to_string(init)) + ": these first centroids are found on the CPU",
+      {.argument = "init",
+       .value = std::string(to_string(init)),
+       .remedy = "run the fit on the CPU, or find them there and pass them to a fit on the GPU"});
+}
+
 const Variant& wanted_variant(const Shape& shape, const Execution& execution) {
   const Variant& variant = execution::wanted_variant(
       variants(), static_cast<const Variant& (*)(const Shape&, const execution::Machine&, Device)>(choose), shape,
@@ -43,11 +60,9 @@ const Variant& wanted_variant(const Shape& shape, const Execution& execution) {
 
 const Variant& choose(const Shape& shape, const KMeansOptions& options, const Execution& execution, MemoryPlace points,
                       std::initializer_list<execution::NamedPlace> others) {
-  Execution on_cpu = execution;
-  on_cpu.device = Device::cpu;
-  const Variant& variant = has_size_limits(options)
-                               ? limited_sizes_rung
-                               : wanted_variant(shape, asks_for_moves(options) ? on_cpu : execution);
+  const Variant& variant =
+      has_size_limits(options) ? limited_sizes_rung : wanted_variant(shape, place_of_variant(options, execution));
+  check_init(variant, options.init);
   execution::check_takes_device_input(variants(), variant, points, "points", "kmeans");
   for (const execution::NamedPlace& other : others) {
     execution::check_reachable(other.place, other.what, variant.backend == core::Backend::cuda, execution.gpu);

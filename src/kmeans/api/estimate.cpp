@@ -5,8 +5,9 @@
 #include "core/checked.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/checkpoint/checkpoint_file.hpp"
-#include "kmeans/means/exact_means.hpp"
+#include "kmeans/hierarchy/shares.hpp"
 #include "kmeans/lloyd/statistics.hpp"
+#include "kmeans/means/exact_means.hpp"
 #include "kmeans/points/gpu_source.hpp"
 #include "kmeans/points/host_points.hpp"
 #include "kmeans/quality/moves.hpp"
@@ -69,6 +70,26 @@ std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMe
 
 }  // namespace
 
+/// Returns the bytes of hierarchical first centroids. A part may be larger than this estimate assumes, and its fit then
+/// compares its memory with the available memory again.
+std::uint64_t hierarchy_bytes(const Shape& shape, const KMeansOptions& options, const Execution& execution,
+                              const Variant& variant) {
+  const std::int64_t parts = part_count(shape.clusters);
+  const auto mean_times_4 = [&](std::int64_t count) { return std::min(count, 4 * ((count + parts - 1) / parts)); };
+  Shape coarse = shape;
+  coarse.clusters = parts;
+  Shape part = shape;
+  part.points = mean_times_4(shape.points);
+  part.clusters = mean_times_4(shape.clusters);
+  part.stored = false;
+  const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
+  const std::uint64_t of_part =
+      host_memory(part, {.metric = options.metric}, execution, variant, SeedingFilter::never) +
+      core::checked_multiply(static_cast<std::uint64_t>(part.points), row_bytes, "points");
+  return static_cast<std::uint64_t>(shape.points) * (sizeof(std::int32_t) + sizeof(std::int64_t)) +
+         std::max(host_memory(coarse, {}, execution, variant, SeedingFilter::never), of_part);
+}
+
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent) {
   const auto n = static_cast<std::uint64_t>(shape.points);
@@ -88,15 +109,17 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
   const int threads = cpu::thread_count(execution);
   bytes = core::checked_add(bytes, widened_bytes(shape, variant, options.metric, threads), "points");
-  if (extent == Extent::first_centroids)
-    return bytes + column_bytes(shape, threads) + seeding_bytes(shape, options, filter);
+  const auto of_first_centroids = [&](std::uint64_t copy) {
+    return options.init == KMeansInit::hierarchical ? hierarchy_bytes(shape, options, execution, variant)
+                                                    : seeding_bytes(shape, options, filter, copy);
+  };
+  if (extent == Extent::first_centroids) return bytes + column_bytes(shape, threads) + of_first_centroids(0);
   std::uint64_t iterations = core::checked_add(
       variant.memory(shape, threads).host,
       variant.contract.kind == core::Contract::same_bits ? exact_means_bytes(shape) : 0, "the memory of the job");
   const std::uint64_t copy = copy_bytes(shape, variant, filter);
   iterations = core::checked_add(iterations, copy, "the memory of the job");
-  const std::uint64_t initialization = seeding_bytes(shape, options, filter, copy);
-  return bytes + column_bytes(shape, threads) + std::max(initialization, iterations);
+  return bytes + column_bytes(shape, threads) + std::max(of_first_centroids(copy), iterations);
 }
 
 template <class T>

@@ -22,7 +22,7 @@ KMeansResult<T> fit(const FitCall<T>& call) {
   const JobPlan<T> plan = plan_of(call);
   const MappedInputs inputs = mapped_inputs(call);
   std::vector<Phase> phases;
-  PreparedFit<T> prepared(call, plan, phases);
+  PreparedFit<T> prepared(call, plan, phases, &fit<T>);
   CheckpointedJob<T> checkpointed = checkpointed_job(call, plan, inputs);
   KMeansResult<T> best = Restarts<T>(call, plan, prepared, checkpointed, phases).best();
   deliver(best.labels, call.memory.labels, prepared.points().source());

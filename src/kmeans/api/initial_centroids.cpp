@@ -8,12 +8,14 @@
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/deliver.hpp"
+#include "kmeans/api/fit.hpp"
 #include "kmeans/api/on_gpus.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/api/widened_points.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/points/host_copy.hpp"
 #include "kmeans/points/host_points.hpp"
+#include "kmeans/standardization/standardization.hpp"
 #include "kmeans/standardization/standardized_points.hpp"
 
 namespace gradus {
@@ -30,7 +32,7 @@ KMeansInitialCentroids<T> initial_centroids(const FitCall<T>& call) {
   call.ranks.agree([&] { check_no_labels(call.memory); });
   const JobPlan<T> plan = plan_of(call);
   std::vector<Phase> phases;
-  FirstCentroids<T> first = PreparedFit<T>(call, plan, phases).first_centroids(0);
+  FirstCentroids<T> first = PreparedFit<T>(call, plan, phases, &fit<T>).first_centroids(0);
   RunReport report{.device = execution::device_name(plan.stays_on_gpu, plan.here),
                    .threads = cpu::thread_count(plan.here)};
   finish_report(report, std::move(phases), start);
@@ -65,6 +67,8 @@ KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call)
   if (call.options.init == KMeansInit::given)
     first.centroids =
         Matrix<T>::copy_of(in_host_memory(call.memory.initial_centroids, "initial centroids", points.here(), copy));
+  else if (call.options.init == KMeansInit::hierarchical)
+    first.centroids = restored(std::as_const(first.centroids).view(), points.by());
   else first.centroids = rows_of_points(call, plan, first.rows);
   points.add_to(first.report);
   return first;

@@ -6,6 +6,7 @@
 
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/prepared_points.hpp"
+#include "kmeans/hierarchy/hierarchy.hpp"
 #include "kmeans/points/host_copy.hpp"
 #include "kmeans/seeding/initialize.hpp"
 
@@ -14,8 +15,10 @@ namespace gradus::kmeans_detail {
 template <class T>
 class PreparedFit {
  public:
-  PreparedFit(const FitCall<T>& call, const JobPlan<T>& plan, std::vector<Phase>& phases)
-      : call_(call), plan_(plan), phases_(phases),
+  /// `fit` fits the parts of KMeansInit::hierarchical.
+  PreparedFit(const FitCall<T>& call, const JobPlan<T>& plan, std::vector<Phase>& phases,
+              KMeansResult<T> (*fit)(const FitCall<T>&))
+      : call_(call), plan_(plan), phases_(phases), fit_(fit),
         points_(plan, call.points, given_centroids(), call.options.metric,
                 needs_of(*plan.variant, plan.shape, call.options.init, !call.ranks.is_alone(),
                          device_memory(plan.shape, plan.here, *plan.variant)),
@@ -32,6 +35,7 @@ class PreparedFit {
   FirstCentroids<T> first_centroids(int restart, std::shared_ptr<ByteRows<T>>* copy = nullptr,
                                     const SeedingSoFar& so_far = {}) {
     const core::PhaseTimer timer(phases_, "initialize");
+    if (call_.options.init == KMeansInit::hierarchical) return {hierarchical(restart), {}};
     return initialize(points_.source(), call_.options, points_.centroids(), plan_.here, restart,
                       SeedingMemory<T>{plan_.filter, copy}, so_far);
   }
@@ -42,9 +46,27 @@ class PreparedFit {
     return in_host_memory(call_.memory.initial_centroids, "initial centroids", plan_.here, copied_centroids_);
   }
 
+  Matrix<T> hierarchical(int restart) {
+    Execution quiet = plan_.here;
+    quiet.progress = nullptr;
+    quiet.variant.clear();
+    quiet.variant_options.clear();
+    const auto fit_rows = [&](const PointRows<T>& rows, VectorView<const T> weights, const KMeansOptions& options,
+                              std::uint64_t held) {
+      const Execution here = without(held, quiet);
+      const KMeansMemory<T> memory{.weights = weights};
+      return fit_(FitCall<T>{rows, options, memory, here, call_.ranks});
+    };
+    const std::int64_t parts = part_count(call_.options.clusters);
+    return hierarchical_centroids<T>(points_.source(), call_.options, restart, fit_rows, [&](std::int64_t done) {
+      if (plan_.here.progress) plan_.here.progress({"initialize", done, parts, "hierarchical"});
+    });
+  }
+
   const FitCall<T>& call_;
   const JobPlan<T>& plan_;
   std::vector<Phase>& phases_;
+  KMeansResult<T> (*fit_)(const FitCall<T>&);
   Matrix<T> copied_centroids_;
   PreparedPoints<T> points_;
   std::int64_t different_points_ = 0;

@@ -332,6 +332,8 @@ bool accepts_fewer_different(const KMeansOptions& options) {
   return options.fewer_distinct == KMeansFewerDistinct::accept;
 }
 
+void accept_fewer_different(KMeansOptions& options) { options.fewer_distinct = KMeansFewerDistinct::accept; }
+
 ErrorMessage how_to_accept_fewer() {
   return ", or for clusters without points: " + option("KMeansOptions::fewer_distinct", "accept");
 }

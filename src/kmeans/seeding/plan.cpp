@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/checked.hpp"
+#include "kmeans/hierarchy/shares.hpp"
 #include "kmeans/seeding/dense_cover.hpp"
 #include "kmeans/seeding/filtered_cover.hpp"
 
@@ -52,6 +53,8 @@ double first_distances(KMeansInit init, std::int64_t clusters, std::int64_t colu
     case KMeansInit::kmeans_plus_plus: return filtered(clusters) * k * (trials_of_a_step(clusters) + 1);
     case KMeansInit::kmeans_parallel:
       return filtered(sample_rows(clusters)) * k * oversampling_factor * oversampling_rounds;
+    case KMeansInit::hierarchical:
+      return static_cast<double>(part_count(clusters) * (coarse_iterations + part_iterations));
     case KMeansInit::random:
     case KMeansInit::first:
     case KMeansInit::given: break;
