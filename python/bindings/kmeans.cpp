@@ -1,12 +1,15 @@
-// Binds k-means: fit, choice of k, initial centroids, prediction, check, transformation, projection and memory
-// estimate.
+// Binds k-means: fit, fits of a batch, choice of k, initial centroids, prediction, check, transformation, projection
+// and memory estimate.
 #include "gradus/kmeans.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "gradus/kmeans1d.hpp"
+#include "gradus/kmeans_batch.hpp"
 #include "gradus/kmeans_check.hpp"
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_gpus.hpp"
@@ -86,6 +89,75 @@ Fields fit_parts(const std::vector<Input>& points, const Output& labels, const s
     return fitted(
         Job(request).run([&](const Execution& execution) { return kmeans_parts(parts, options, memory, execution); }));
   });
+}
+
+/// Stacks the results of all problems.
+template <class T>
+Fields fitted(const KMeansBatchResult<T>& result) {
+  const auto problems = static_cast<std::int64_t>(result.problems.size());
+  const KMeansResult<T>& first = result.problems.front();
+  const std::int64_t clusters = first.centroids.rows();
+  const std::int64_t columns = first.centroids.columns();
+  const bool standardized = !first.standardization.empty();
+  Matrix<T> centroids(problems * clusters, columns);
+  Matrix<T> standardized_centroids(standardized ? problems * clusters : 0, columns);
+  Matrix<double> mean(standardized ? problems : 0, columns);
+  Matrix<double> scale(standardized ? problems : 0, columns);
+  Matrix<std::int64_t> counts(problems, clusters);
+  std::vector<double> inertia;
+  std::vector<std::int64_t> iterations;
+  std::vector<std::uint8_t> converged;
+  for (std::int64_t problem = 0; problem < problems; ++problem) {
+    const KMeansResult<T>& one = result.problems[static_cast<std::size_t>(problem)];
+    std::copy_n(one.centroids.data(), clusters * columns, centroids.row(problem * clusters));
+    std::ranges::copy(one.counts, counts.row(problem));
+    inertia.push_back(one.inertia);
+    iterations.push_back(one.iterations);
+    converged.push_back(one.converged ? 1 : 0);
+    if (!standardized) continue;
+    std::copy_n(one.standardized_centroids.data(), clusters * columns, standardized_centroids.row(problem * clusters));
+    std::ranges::copy(one.standardization.mean, mean.row(problem));
+    std::ranges::copy(one.standardization.scale, scale.row(problem));
+  }
+  nb::object standardization = nb::none();
+  if (standardized)
+    standardization = nb::make_tuple(to_numpy(std::move(mean)), to_numpy(std::move(scale)),
+                                     to_numpy(std::move(standardized_centroids)));
+  return nb::make_tuple(to_numpy(std::move(centroids)), to_numpy(std::move(counts)), to_numpy(std::move(inertia)),
+                        to_numpy(std::move(iterations)), to_numpy(std::move(converged)), to_python(result.report),
+                        standardization);
+}
+
+/// Fits each matrix of a three-dimensional array. `name` is the word for a matrix in messages.
+Fields fit_batch(const Input& points, const Output& labels, const std::optional<Input>& initial_centroids,
+                 const std::optional<Input>& weights, const std::optional<std::string>& stored, bool subspaces,
+                 const OptionValues& given, const Request& request) {
+  const auto options = options_of<KMeansOptions>(given);
+  const char* const name = subspaces ? "subspace" : "problem";
+  const auto count = points.ndim() == 0 ? 0 : static_cast<std::int64_t>(points.shape(0));
+  std::int64_t stride = 0;
+  const auto run = [&]<class T>(const auto& first, T) {
+    KMeansBatchMemory<T> memory{.weights = matrix_of<T>(weights, "weights"),
+                                .labels = matrix_of<std::int32_t>(labels, "labels")};
+    if (initial_centroids) {
+      memory.initial_centroids.first = first_matrix_of<T>(*initial_centroids, "init", memory.initial_centroids.stride);
+      memory.initial_centroids.count = static_cast<std::int64_t>(initial_centroids->shape(0));
+    }
+    return fitted(Job(request).run([&](const Execution& execution) {
+      return kmeans_batch(MatrixBatch{first, count, stride, name}, options, memory, execution);
+    }));
+  };
+  if (!stored)
+    return with_element_of(points,
+                           [&]<class T>(T type) { return run(first_matrix_of<T>(points, "points", stride), type); });
+  const auto view = [&](const auto& rows) {
+    return run(StoredMatrixView(rows.data(), *from_string<StoredType>(*stored), rows.rows(), rows.columns(),
+                                rows.row_stride(), rows.place()),
+               float{});
+  };
+  if (*stored == "u8") return view(first_matrix_of<std::uint8_t>(points, "points", stride));
+  if (*stored == "i8") return view(first_matrix_of<std::int8_t>(points, "points", stride));
+  return view(first_matrix_of<std::uint16_t>(points, "points", stride));
 }
 
 /// Returns the fields of a fit without iterations.
@@ -255,6 +327,8 @@ void bind_kmeans(nb::module_& module) {
   bind_options<KMeansOptions>(module, "kmeans_options");
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
              arg("stored").none(), arg("options"), arg("request"));
+  module.def("kmeans_batch", &fit_batch, arg("points"), arg("labels"), arg("initial_centroids").none(),
+             arg("weights").none(), arg("stored").none(), arg("subspaces"), arg("options"), arg("request"));
   module.def("kmeans1d", &optimum, arg("points"), arg("labels"), arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_parts", &fit_parts, arg("points"), arg("labels"), arg("initial_centroids").none(),
              arg("weights").none(), arg("options"), arg("request"));

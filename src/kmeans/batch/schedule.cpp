@@ -116,7 +116,8 @@ BatchSchedule schedule_of_batch(const KMeansShape& shape, std::int64_t problems,
                                 const Execution& execution) {
   BatchSchedule schedule;
   const double pass = nanoseconds_of_a_pass(shape_of(shape, options));
-  schedule.threads = cpu::chosen_threads(pass * static_cast<double>(problems), execution);
+  constexpr double passes = 10;  // roughly, of a fit and its first centroids
+  schedule.threads = cpu::chosen_threads(passes * pass * static_cast<double>(problems), execution);
   const int threads = schedule.threads;
   const std::uint64_t results = core::checked_multiply(static_cast<std::uint64_t>(problems),
                                                        result_bytes(shape, options.clusters) + 1024, "the results");
