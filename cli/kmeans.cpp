@@ -545,39 +545,33 @@ void write_result_page(core::AtomicFile& page, const Json& summary, const Argume
   write_page(page, summary, add_answer, session);
 }
 
-/// Fits the codebooks of all subspaces and writes the result. `call` makes the library call.
-template <class T, class Call>
-int fit_codebooks(const Arguments& arguments, const Session& session, const PointFiles& files, const KMeansShape& shape,
-                  const std::map<std::string, std::string>& hashes, double read, core::Clock::time_point start,
-                  const Call& call) {
-  const files::Points& points = files.points;
-  CodebookFiles outputs(arguments.output, result_names(), shape_of_subspace(shape, arguments.subspaces),
-                        arguments.subspaces, arguments.options.clusters, session.execution.stop);
-  const KMeansBatchResult<T> fit = call();
-  session.end_progress();
-  const auto write_start = core::Clock::now();
-  outputs.write(fit, session.execution.stop);
-  Json summary{{"problem", problem_name},
-               {"input", arguments.inputs.size() == 1 ? Json(arguments.inputs.front()) : Json(arguments.inputs)},
-               {"n", points.rows()},
-               {"d", points.columns()},
-               {"k", arguments.options.clusters},
-               {"subspaces", arguments.subspaces},
-               {"dtype", to_string(files::element_type_of<T>)},
-               {"stored_dtype", stored_type<T>(points)},
-               {"metric", to_string(arguments.options.metric)},
-               {"weighted", arguments.is_weighted()},
-               {"memory_bytes", memory_of_fit(arguments, shape, session).host}};
-  add_codebook_facts(summary, fit);
-  add_table_facts(summary, points, {});
-  const double seconds = core::seconds_since(start);
-  add_record(summary, session, core::option_rows<KMeansOptions>, &arguments.options, hashes);
-  summary["seconds"] = seconds_of(read, "fit", fit.report.phases, core::seconds_since(write_start), seconds);
+/// Returns the facts of a fit of codebooks that are known before the fit.
+Json codebook_summary(const Arguments& arguments, const files::Points& points, std::string_view stored,
+                      std::uint64_t memory) {
+  return {{"problem", problem_name},
+          {"input", arguments.inputs.size() == 1 ? Json(arguments.inputs.front()) : Json(arguments.inputs)},
+          {"n", points.rows()},
+          {"d", points.columns()},
+          {"k", arguments.options.clusters},
+          {"subspaces", arguments.subspaces},
+          {"dtype", to_string(points.type())},
+          {"stored_dtype", stored},
+          {"init", to_string(arguments.options.init)},
+          {"seed", arguments.options.seed},
+          {"restarts", arguments.options.restarts},
+          {"metric", to_string(arguments.options.metric)},
+          {"weighted", arguments.is_weighted()},
+          {"memory_bytes", memory}};
+}
+
+/// Completes and publishes the result of a fit of codebooks, and prints it.
+int finish_codebooks(CodebookFiles& outputs, const CodebookFacts& facts, Json summary, std::string_view type,
+                     double seconds, const Arguments& arguments, const Session& session) {
+  add_facts(summary, facts);
   outputs.commit(summary);
   if (session.json) session.print_json(summary);
   else if (!outputs || !session.quiet)
-    session.print(
-        codebook_line(fit, points.rows(), stored_type<T>(points), seconds, threads_text(session, fit.report.threads)));
+    session.print(codebook_line(facts, type, seconds, threads_text(session, facts.report.threads)));
   if (outputs && !session.json)
     session.note(fmt::format("wrote {}, {}, {} to '{}'", codebooks_name, codes_name, summary_name, arguments.output));
   return 0;
@@ -617,18 +611,28 @@ int cluster(const Arguments& given, const Session& session, const PointFiles& fi
   if (!hashes.empty()) mapped.note_pass(core::seconds_since(hash_start));
   require_recorded_inputs(arguments, hashes, session);
 
-  if (arguments.subspaces > 0)
-    return fit_codebooks<T>(arguments, session, files, shape, hashes, read, start, [&] {
-      KMeansBatchMemory<T> inputs;
-      if (!memory.weights.empty()) inputs.weights = {memory.weights.data(), 1, memory.weights.size()};
-      KMeansBatchResult<T> fit = naming([&] {
-        return with_rows<T>(points, [&](const auto& rows) {
-          return kmeans_batch(column_groups(rows, arguments.subspaces), options, inputs, session.execution);
-        });
+  if (arguments.subspaces > 0) {
+    CodebookFiles codebooks(arguments.output, result_names(), shape_of_subspace(shape, arguments.subspaces),
+                            arguments.subspaces, options.clusters, session.execution.stop);
+    KMeansBatchMemory<T> inputs;
+    if (!memory.weights.empty()) inputs.weights = {memory.weights.data(), 1, memory.weights.size()};
+    const KMeansBatchResult<T> fit = naming([&] {
+      return with_rows<T>(points, [&](const auto& rows) {
+        return kmeans_batch(column_groups(rows, arguments.subspaces), options, inputs, session.execution);
       });
-      mapped.require_unchanged({memory.weights.data()});
-      return fit;
     });
+    mapped.require_unchanged({memory.weights.data()});
+    session.end_progress();
+    const auto write_start = core::Clock::now();
+    codebooks.write(fit, session.execution.stop);
+    Json summary = codebook_summary(arguments, points, stored_type<T>(points), needed());
+    add_table_facts(summary, points, {});
+    add_record(summary, session, core::option_rows<KMeansOptions>, &options, hashes);
+    const double seconds = core::seconds_since(start);
+    summary["seconds"] = seconds_of(read, "fit", fit.report.phases, core::seconds_since(write_start), seconds);
+    return finish_codebooks(codebooks, facts_of(fit), std::move(summary), stored_type<T>(points), seconds, arguments,
+                            session);
+  }
 
   // The library checks the memory of the fits, but not the memory of the page, which is made after them.
   if (!arguments.page.empty())

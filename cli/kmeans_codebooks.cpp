@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <variant>
@@ -59,27 +60,33 @@ CodebookFiles::CodebookFiles(const std::string& folder, const std::vector<std::s
 template <class T>
 void CodebookFiles::write(const KMeansBatchResult<T>& fit, const std::stop_token& stop) {
   if (!outputs_) return;
-  const auto subspaces = static_cast<std::int64_t>(fit.problems.size());
   const Matrix<T>& first = fit.problems.front().centroids;
-  const std::array shape{subspaces, first.rows(), first.columns()};
-  codebooks_->write(core::npy_header(core::npy_descr<T>(), shape));
-  for (const KMeansResult<T>& one : fit.problems)
-    codebooks_->write(std::as_bytes(
-        std::span(one.centroids.data(), static_cast<std::size_t>(one.centroids.rows() * one.centroids.columns()))));
-  const std::int64_t rows = fit.problems.front().labels.size();
-  CodesFile codes(*codes_, rows, subspaces, first.rows());
+  codebooks_->write(
+      core::npy_header(core::npy_descr<T>(), std::array{std::ssize(fit.problems), first.rows(), first.columns()}));
+  std::vector<const std::int32_t*> labels;
+  for (const KMeansResult<T>& one : fit.problems) {
+    codebooks_->write(
+        std::as_bytes(std::span(one.centroids.data(), static_cast<std::size_t>(first.rows() * first.columns()))));
+    labels.push_back(one.labels.data());
+  }
+  codebooks_->finish();
+  write_codes(labels, fit.problems.front().labels.size(), first.rows(), stop);
+}
+
+void CodebookFiles::write_codes(const std::vector<const std::int32_t*>& labels, std::int64_t rows,
+                                std::int64_t clusters, const std::stop_token& stop) {
+  const std::int64_t subspaces = std::ssize(labels);
+  CodesFile codes(*codes_, rows, subspaces, clusters);
   const std::int64_t most_rows = core::chunk_length(rows, subspaces);
   Matrix<std::int32_t> block(most_rows, subspaces);
   for (std::int64_t begin = 0; begin < rows; begin += most_rows) {
     core::honour_stop(stop, "stopped while writing the codes");
     const std::int64_t count = std::min(most_rows, rows - begin);
-    for (std::int64_t subspace = 0; subspace < subspaces; ++subspace) {
-      const Buffer<std::int32_t>& labels = fit.problems[static_cast<std::size_t>(subspace)].labels;
-      for (std::int64_t row = 0; row < count; ++row) block(row, subspace) = labels[begin + row];
-    }
+    for (std::int64_t subspace = 0; subspace < subspaces; ++subspace)
+      for (std::int64_t row = 0; row < count; ++row)
+        block(row, subspace) = labels[static_cast<std::size_t>(subspace)][begin + row];
     codes.add(std::as_const(block).view().slice(0, count));
   }
-  codebooks_->finish();
   codes_->finish();
 }
 
@@ -91,42 +98,43 @@ void CodebookFiles::commit(Json& summary) {
 }
 
 template <class T>
-void add_codebook_facts(Json& summary, const KMeansBatchResult<T>& fit) {
-  double inertia = 0;
-  Json inertias = Json::array();
-  Json iterations = Json::array();
-  bool converged = true;
+CodebookFacts facts_of(const KMeansBatchResult<T>& fit) {
+  const KMeansResult<T>& first = fit.problems.front();
+  CodebookFacts facts{.points = first.labels.size(),
+                      .clusters = first.centroids.rows(),
+                      .columns = first.centroids.columns(),
+                      .inertias = {},
+                      .iterations = {},
+                      .report = fit.report};
   for (const KMeansResult<T>& one : fit.problems) {
-    inertia += one.inertia;
-    inertias.push_back(one.inertia);
-    iterations.push_back(one.iterations);
-    converged = converged && one.converged;
+    facts.inertias.push_back(one.inertia);
+    facts.iterations.push_back(one.iterations);
+    facts.converged = facts.converged && one.converged;
   }
-  summary["variant"] = fit.report.variant;
-  summary["device"] = fit.report.device;
-  summary["threads"] = fit.report.threads;
-  summary["inertia"] = inertia;
-  summary["inertias"] = std::move(inertias);
-  summary["iterations"] = std::move(iterations);
-  summary["converged"] = converged;
-  summary["rechecked"] = fit.report.rechecked;
+  return facts;
 }
 
-template <class T>
-std::string codebook_line(const KMeansBatchResult<T>& fit, std::int64_t points, std::string_view type, double seconds,
+double CodebookFacts::inertia() const { return std::accumulate(inertias.begin(), inertias.end(), 0.0); }
+
+void add_facts(Json& summary, const CodebookFacts& facts) {
+  summary["variant"] = facts.report.variant;
+  summary["device"] = facts.report.device;
+  summary["threads"] = facts.report.threads;
+  summary["inertia"] = facts.inertia();
+  summary["inertias"] = facts.inertias;
+  summary["iterations"] = facts.iterations;
+  summary["converged"] = facts.converged;
+  summary["rechecked"] = facts.report.rechecked;
+}
+
+std::string codebook_line(const CodebookFacts& facts, std::string_view type, double seconds,
                           const std::string& threads) {
-  const auto subspaces = static_cast<std::int64_t>(fit.problems.size());
-  const Matrix<T>& first = fit.problems.front().centroids;
-  double inertia = 0;
-  int most_iterations = 0;
-  for (const KMeansResult<T>& one : fit.problems) {
-    inertia += one.inertia;
-    most_iterations = std::max(most_iterations, one.iterations);
-  }
+  const auto subspaces = std::ssize(facts.inertias);
   return fmt::format("{} x {} ({}) in {} of {} x {}: inertia {:.8g}, up to {}, {:.3g} s, {}, {}\n",
-                     counted(points, "point"), subspaces * first.columns(), type, counted(subspaces, "codebook"),
-                     grouped(first.rows()), first.columns(), inertia, counted(most_iterations, "iteration"), seconds,
-                     fit.report.variant, threads);
+                     counted(facts.points, "point"), subspaces * facts.columns, type, counted(subspaces, "codebook"),
+                     grouped(facts.clusters), facts.columns, facts.inertia(),
+                     counted(*std::ranges::max_element(facts.iterations), "iteration"), seconds, facts.report.variant,
+                     threads);
 }
 
 files::Points read_codebooks(const std::string& path, std::int64_t subspaces, const std::stop_token& stop) {
@@ -146,13 +154,9 @@ files::Points read_codebooks(const std::string& path, std::int64_t subspaces, co
   return points;
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                             \
-  template void CodebookFiles::write(const KMeansBatchResult<T>&, const std::stop_token&);                \
-  template void add_codebook_facts(Json&, const KMeansBatchResult<T>&);                                   \
-  template std::string codebook_line(const KMeansBatchResult<T>&, std::int64_t, std::string_view, double, \
-                                     const std::string&)
-GRADUS_INSTANTIATE(float);
-GRADUS_INSTANTIATE(double);
-#undef GRADUS_INSTANTIATE
+template void CodebookFiles::write(const KMeansBatchResult<float>&, const std::stop_token&);
+template void CodebookFiles::write(const KMeansBatchResult<double>&, const std::stop_token&);
+template CodebookFacts facts_of(const KMeansBatchResult<float>&);
+template CodebookFacts facts_of(const KMeansBatchResult<double>&);
 
 }  // namespace gradus::cli

@@ -46,19 +46,35 @@ class CodebookFiles {
   void commit(nlohmann::ordered_json& summary);
 
  private:
+  void write_codes(const std::vector<const std::int32_t*>& labels, std::int64_t rows, std::int64_t clusters,
+                   const std::stop_token& stop);
+
   std::optional<core::OutputSet> outputs_;
   core::AtomicFile* codebooks_ = nullptr;
   core::AtomicFile* codes_ = nullptr;
   core::AtomicFile* summary_ = nullptr;
 };
 
-/// Adds the facts of the fits to a summary.
+/// The facts of the fits, without their types.
+struct CodebookFacts {
+  std::int64_t points = 0;
+  std::int64_t clusters = 0;
+  std::int64_t columns = 0;  ///< columns of a codebook
+  std::vector<double> inertias;
+  std::vector<int> iterations;
+  bool converged = true;
+  RunReport report;
+
+  /// Returns the sum of all inertias.
+  double inertia() const;
+};
 template <class T>
-void add_codebook_facts(nlohmann::ordered_json& summary, const KMeansBatchResult<T>& fit);
+CodebookFacts facts_of(const KMeansBatchResult<T>& fit);
+
+void add_facts(nlohmann::ordered_json& summary, const CodebookFacts& facts);
 
 /// Returns a line of text about the fits. `type` is the name of the type of the points.
-template <class T>
-std::string codebook_line(const KMeansBatchResult<T>& fit, std::int64_t points, std::string_view type, double seconds,
+std::string codebook_line(const CodebookFacts& facts, std::string_view type, double seconds,
                           const std::string& threads);
 
 /// Reads codebooks as the rows of one matrix, one codebook after the other. Throws InputError if the file does not hold

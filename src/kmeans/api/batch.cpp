@@ -7,6 +7,7 @@
 #include "gradus/kmeans_batch.hpp"
 #include "kmeans/batch/problems.hpp"
 #include "kmeans/batch/schedule.hpp"
+#include "kmeans/kmeans.hpp"
 
 namespace gradus {
 
@@ -19,7 +20,8 @@ template <class T>
 KMeansBatchResult<T> fit_problems(const room::BatchProblems<T>& problems, const char* name,
                                   const KMeansOptions& options, const Execution& execution) {
   const auto start = core::Clock::now();
-  problems.check(options, execution);
+  room::check_batch(problems.all_memory(), options, execution);
+  room::check_arguments<T>(problems.first, options, problems.memory_of(0), execution, true);
   const room::BatchSchedule schedule = room::schedule_of_batch(problems.shape(), problems.count, options, execution);
   execution::check_memory(schedule.bytes, execution, "fit fewer problems in a call");
   KMeansBatchResult<T> result;
@@ -66,7 +68,7 @@ MatrixBatch<StoredMatrixView> column_groups(const StoredMatrixView& rows, std::i
 MemoryEstimate kmeans_batch_memory(const KMeansShape& shape, std::int64_t problems, const KMeansOptions& options,
                                    const Execution& execution) {
   execution::check_execution(execution);
-  room::require_cpu_for_batch(execution, {{shape.place, "points"}});
+  room::require_cpu_for_batch(execution, shape.place, "points");
   if (problems < 1) throw UsageError("a batch has at least one problem, not " + std::to_string(problems));
   return {.host = room::schedule_of_batch(shape, problems, options, execution).bytes};
 }
