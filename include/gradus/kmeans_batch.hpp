@@ -36,6 +36,9 @@ struct MatrixBatch {
   const char* name = "problem";  ///< the word for a matrix in error messages
 };
 
+template <class View>
+MatrixBatch(View, std::int64_t = 1, std::int64_t = 0, const char* = "problem") -> MatrixBatch<View>;
+
 /// Returns the columns of a matrix in `groups` groups of consecutive columns. Throws UsageError unless the number of
 /// columns is divisible by `groups`.
 template <class T>

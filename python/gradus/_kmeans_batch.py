@@ -207,7 +207,7 @@ def kmeans_encode(
     * `points`: n x (M d) array in host memory, of the types of kmeans()
     * `threads`, `memory_limit`, `progress`: as for kmeans_batch(); `progress` reports each subspace separately
 
-    Returns an n x M array of the smallest unsigned type. For the points of the fit, the codes are those of the result. Raises
+    Returns an n x M array of the smallest unsigned type. The points of the fit get the codes of the result. Raises
     the errors of kmeans_predict().
 
     Examples

@@ -14,7 +14,7 @@ namespace gradus::kmeans_detail {
 /// Throws UnsupportedError if a GPU was asked for, or if the memory `what` is on a GPU.
 void require_cpu_for_batch(const Execution& execution, MemoryPlace place, const char* what);
 
-/// The memory of a batch. The views of points and centroids are those of the first problem.
+/// The memory of a batch. `points` and `centroids` are views of the first problem.
 struct BatchMemory {
   detail::ViewFacts points;
   std::int64_t stride = 0;
