@@ -98,24 +98,6 @@ auto with_points(const Input& points, const std::optional<std::string>& stored, 
   return with_element_of(points, [&]<class T>(T type) { return run(type, matrix_of<const T>(points, "points")); });
 }
 
-/// Views the first matrix of a three-dimensional array with contiguous rows. Returns the elements from a matrix to the
-/// next one in `stride`.
-template <class T>
-MatrixView<const T> first_matrix_of(const Input& array, const char* what, std::int64_t& stride) {
-  if (array.ndim() != 3)
-    throw UsageError(about(what) + "an array of " + std::to_string(array.ndim()) +
-                     " dimensions; three are needed, a matrix for each problem");
-  if (array.dtype() != nb::dtype<T>())
-    throw UsageError(about(what) + "the element type differs from the type of the points");
-  const auto rows = static_cast<std::int64_t>(array.shape(1));
-  const auto columns = static_cast<std::int64_t>(array.shape(2));
-  if (array.size() > 0 && columns > 1 && array.stride(2) != 1)
-    throw UsageError(about(what) + "the elements of a row are not contiguous");
-  stride = array.shape(0) > 1 ? array.stride(0) : 0;
-  return {static_cast<const T*>(array.data()), rows, columns, rows > 1 && columns > 0 ? array.stride(1) : columns,
-          place_of(array.device_type(), array.device_id())};
-}
-
 /// Returns a NumPy array that keeps `owner` alive. The function `data` returns the address of the elements.
 template <class Owner, class T>
 nb::object owning(Owner owner, T* (*data)(Owner&), std::initializer_list<std::size_t> shape) {

@@ -128,36 +128,68 @@ Fields fitted(const KMeansBatchResult<T>& result) {
                         standardization);
 }
 
-/// Fits each matrix of a three-dimensional array. `name` is the word for a matrix in messages.
+/// The first matrix of a three-dimensional array with contiguous rows.
+struct FirstMatrix {
+  const void* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t stride = 0;  ///< elements from a matrix to the next
+  MemoryPlace place = {};
+
+  template <class T>
+  MatrixView<const T> view() const {
+    return {static_cast<const T*>(data), rows, columns, row_stride, place};
+  }
+};
+
+FirstMatrix first_matrix_of(const Input& array, const char* what, nb::dlpack::dtype type) {
+  if (array.ndim() != 3)
+    throw UsageError(about(what) + "an array of " + std::to_string(array.ndim()) +
+                     " dimensions; three are needed, a matrix for each problem");
+  if (array.dtype() != type) throw UsageError(about(what) + "the element type differs from the type of the points");
+  FirstMatrix first{.data = array.data(),
+                    .rows = static_cast<std::int64_t>(array.shape(1)),
+                    .columns = static_cast<std::int64_t>(array.shape(2)),
+                    .place = place_of(array.device_type(), array.device_id())};
+  if (array.size() > 0 && first.columns > 1 && array.stride(2) != 1)
+    throw UsageError(about(what) + "the elements of a row are not contiguous");
+  first.row_stride = first.rows > 1 && first.columns > 0 ? array.stride(1) : first.columns;
+  first.stride = array.shape(0) > 1 ? array.stride(0) : 0;
+  return first;
+}
+
+/// Fits the matrices of a batch that begin with `first`. T is the type of the job.
+template <class T, class View>
+Fields fit_matrices(const MatrixBatch<View>& points, const Output& labels,
+                    const std::optional<Input>& initial_centroids, const std::optional<Input>& weights,
+                    const KMeansOptions& options, const Request& request) {
+  KMeansBatchMemory<T> memory{.weights = matrix_of<T>(weights, "weights"),
+                              .labels = matrix_of<std::int32_t>(labels, "labels")};
+  if (initial_centroids) {
+    const FirstMatrix given = first_matrix_of(*initial_centroids, "init", nb::dtype<T>());
+    memory.initial_centroids = {given.view<T>(), static_cast<std::int64_t>(initial_centroids->shape(0)), given.stride};
+  }
+  return fitted(
+      Job(request).run([&](const Execution& execution) { return kmeans_batch(points, options, memory, execution); }));
+}
+
+/// Fits each matrix of a three-dimensional array. With `subspaces`, messages call a matrix a subspace.
 Fields fit_batch(const Input& points, const Output& labels, const std::optional<Input>& initial_centroids,
                  const std::optional<Input>& weights, const std::optional<std::string>& stored, bool subspaces,
                  const OptionValues& given, const Request& request) {
   const auto options = options_of<KMeansOptions>(given);
-  const char* const name = subspaces ? "subspace" : "problem";
-  const auto count = points.ndim() == 0 ? 0 : static_cast<std::int64_t>(points.shape(0));
-  std::int64_t stride = 0;
-  const auto run = [&]<class T>(const auto& first, T) {
-    KMeansBatchMemory<T> memory{.weights = matrix_of<T>(weights, "weights"),
-                                .labels = matrix_of<std::int32_t>(labels, "labels")};
-    if (initial_centroids) {
-      memory.initial_centroids.first = first_matrix_of<T>(*initial_centroids, "init", memory.initial_centroids.stride);
-      memory.initial_centroids.count = static_cast<std::int64_t>(initial_centroids->shape(0));
-    }
-    return fitted(Job(request).run([&](const Execution& execution) {
-      return kmeans_batch(MatrixBatch{first, count, stride, name}, options, memory, execution);
-    }));
+  const FirstMatrix first = first_matrix_of(points, "points", points.dtype());
+  const auto fit = [&]<class T>(const auto& view, T) {
+    return fit_matrices<T>(
+        MatrixBatch{view, static_cast<std::int64_t>(points.shape(0)), first.stride, subspaces ? "subspace" : "problem"},
+        labels, initial_centroids, weights, options, request);
   };
-  if (!stored)
-    return with_element_of(points,
-                           [&]<class T>(T type) { return run(first_matrix_of<T>(points, "points", stride), type); });
-  const auto view = [&](const auto& rows) {
-    return run(StoredMatrixView(rows.data(), *from_string<StoredType>(*stored), rows.rows(), rows.columns(),
-                                rows.row_stride(), rows.place()),
-               float{});
-  };
-  if (*stored == "u8") return view(first_matrix_of<std::uint8_t>(points, "points", stride));
-  if (*stored == "i8") return view(first_matrix_of<std::int8_t>(points, "points", stride));
-  return view(first_matrix_of<std::uint16_t>(points, "points", stride));
+  if (!stored) return with_element_of(points, [&]<class T>(T type) { return fit(first.view<T>(), type); });
+  const std::optional<StoredType> type = from_string<StoredType>(*stored);
+  if (!type || static_cast<int>(points.itemsize()) != bytes_of(*type))
+    throw UsageError(about("points") + "there is no type '" + *stored + "' of this size");
+  return fit(StoredMatrixView(first.data, *type, first.rows, first.columns, first.row_stride, first.place), float{});
 }
 
 /// Returns the fields of a fit without iterations.
