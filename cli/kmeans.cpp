@@ -19,6 +19,7 @@
 #include "cli/kmeans_certificate.hpp"
 #include "cli/kmeans_checkpoint.hpp"
 #include "cli/kmeans_choose.hpp"
+#include "cli/kmeans_codebooks.hpp"
 #include "cli/kmeans_page.hpp"
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
@@ -38,6 +39,7 @@
 #include "files/image.hpp"
 #include "files/npy.hpp"
 #include "gradus/kmeans1d.hpp"
+#include "gradus/kmeans_batch.hpp"
 #include "gradus/kmeans_bisecting.hpp"
 #include "gradus/kmeans_gpus.hpp"
 #include "kmeans/graph_file.hpp"
@@ -63,6 +65,7 @@ struct Arguments {
   bool optimal = false;                  ///< the best clustering of one column, by kmeans1d()
   std::optional<KMeansSplit> bisecting;  ///< kmeans_bisecting() instead of kmeans()
   bool certify = false;                  ///< adds a lower bound for the inertia, by kmeans_certify()
+  std::int64_t subspaces = 0;  ///< number of groups of columns that are fitted separately; 0: all columns together
   std::string output;
   std::string page;  ///< the file of --report
   std::string weights;
@@ -250,6 +253,8 @@ const std::vector<std::string>& result_names() {
                                               "quantized.png",
                                               "choice.csv",
                                               std::string(standardized_name),
+                                              std::string(codebooks_name),
+                                              std::string(codes_name),
                                               std::string(summary_name)};
   return names;
 }
@@ -520,10 +525,22 @@ void require_recorded_inputs(const Arguments& arguments, const std::map<std::str
 /// Returns the options of the projection on the page of --report.
 KMeansProjectionOptions projection_on_page(const Arguments& arguments) { return {.seed = arguments.options.seed}; }
 
-/// Returns the memory of one fit or of its optimum.
+/// Returns the shape of a subspace.
+KMeansShape shape_of_subspace(KMeansShape shape, std::int64_t subspaces) {
+  if (shape.dimensions % subspaces != 0)
+    throw UsageError(fmt::format("--subspaces {}: the {} must form groups of equal size; give a divisor of {}",
+                                 subspaces, counted(shape.dimensions, "column"), shape.dimensions));
+  shape.dimensions /= subspaces;
+  return shape;
+}
+
+/// Returns the memory of one fit, of its optimum, or of the fits of all subspaces.
 MemoryEstimate memory_of_fit(const Arguments& arguments, const KMeansShape& shape, const Session& session) {
   const Execution execution = without_ranks(session.execution);
   if (arguments.bisecting) return {.host = kmeans_detail::bisecting_bytes(shape, arguments.options, execution)};
+  if (arguments.subspaces > 0)
+    return kmeans_batch_memory(shape_of_subspace(shape, arguments.subspaces), arguments.subspaces, arguments.options,
+                               session.execution);
   if (!arguments.optimal) return kmeans_memory(shape, arguments.options, execution);
   return {.host = kmeans_detail::bytes_of_line(static_cast<std::uint64_t>(shape.points),
                                                static_cast<std::uint64_t>(arguments.options.clusters), shape.weighted)};
@@ -556,6 +573,38 @@ void write_result_page(core::AtomicFile& page, const Json& summary, const Argume
     answer.chart(projection_chart(projection, result.labels.view(), options.clusters));
   };
   write_page(page, summary, add_answer, session);
+}
+
+/// Returns the facts of a fit of codebooks that are known before the fit.
+Json codebook_summary(const Arguments& arguments, const files::Points& points, std::string_view stored,
+                      std::uint64_t memory) {
+  return {{"problem", problem_name},
+          {"input", arguments.inputs.size() == 1 ? Json(arguments.inputs.front()) : Json(arguments.inputs)},
+          {"n", points.rows()},
+          {"d", points.columns()},
+          {"k", arguments.options.clusters},
+          {"subspaces", arguments.subspaces},
+          {"dtype", to_string(points.type())},
+          {"stored_dtype", stored},
+          {"init", to_string(arguments.options.init)},
+          {"seed", arguments.options.seed},
+          {"restarts", arguments.options.restarts},
+          {"metric", to_string(arguments.options.metric)},
+          {"weighted", arguments.is_weighted()},
+          {"memory_bytes", memory}};
+}
+
+/// Completes and publishes the result of a fit of codebooks, and prints it.
+int finish_codebooks(CodebookFiles& outputs, const CodebookFacts& facts, Json summary, std::string_view type,
+                     double seconds, const Arguments& arguments, const Session& session) {
+  add_facts(summary, facts);
+  outputs.commit(summary);
+  if (session.json) session.print_json(summary);
+  else if (!outputs || !session.quiet)
+    session.print(codebook_line(facts, type, seconds, threads_text(session, facts.report.threads)));
+  if (outputs && !session.json)
+    session.note(fmt::format("wrote {}, {}, {} to '{}'", codebooks_name, codes_name, summary_name, arguments.output));
+  return 0;
 }
 
 template <class T>
@@ -591,6 +640,29 @@ int cluster(Arguments& given, const Session& session, const PointFiles& files,
       with_rows<T>(points, [&](const auto& rows) { return input_hashes(arguments, rows, memory, files, session); });
   if (!hashes.empty()) mapped.note_pass(core::seconds_since(hash_start));
   require_recorded_inputs(arguments, hashes, session);
+
+  if (arguments.subspaces > 0) {
+    CodebookFiles codebooks(arguments.output, result_names(), shape_of_subspace(shape, arguments.subspaces),
+                            arguments.subspaces, options.clusters, session.execution.stop);
+    KMeansBatchMemory<T> inputs;
+    if (!memory.weights.empty()) inputs.weights = {memory.weights.data(), 1, memory.weights.size()};
+    const KMeansBatchResult<T> fit = naming([&] {
+      return with_rows<T>(points, [&](const auto& rows) {
+        return kmeans_batch(column_groups(rows, arguments.subspaces), options, inputs, session.execution);
+      });
+    });
+    mapped.require_unchanged({memory.weights.data()});
+    session.end_progress();
+    const auto write_start = core::Clock::now();
+    codebooks.write(fit, session.execution.stop);
+    Json summary = codebook_summary(arguments, points, stored_type<T>(points), needed());
+    add_table_facts(summary, points, {});
+    add_record(summary, session, core::option_rows<KMeansOptions>, &options, hashes);
+    const double seconds = core::seconds_since(start);
+    summary["seconds"] = seconds_of(read, "fit", fit.report.phases, core::seconds_since(write_start), seconds);
+    return finish_codebooks(codebooks, facts_of(fit), std::move(summary), stored_type<T>(points), seconds, arguments,
+                            session);
+  }
 
   // The library checks the memory of the fits. The page and the certificate are made after them.
   if (!arguments.page.empty())
@@ -708,6 +780,25 @@ void prepare_other_algorithm(const Arguments& arguments, Session& session) {
     session.execution.device = Device::cpu;
 }
 
+/// Called with --subspaces. Throws an error for options that support only one fit.
+void prepare_codebooks(const Arguments& arguments, Session& session) {
+  const auto refuse = [](const std::string& what) { throw UsageError(what + ", and --subspaces fits several"); };
+  if (arguments.chooses()) throw UsageError("--subspaces needs one number of clusters, and -k names several");
+  if (arguments.optimal) throw UsageError("--optimal finds the best clustering of one column, without --subspaces");
+  if (arguments.bisecting) refuse("--bisecting makes one tree of splits");
+  if (arguments.certify) refuse("--certify: a certificate belongs to one fit");
+  if (arguments.options.quality) refuse("--quality: its time is that of one fit; --quality-moves N is possible");
+  if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one fit");
+  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one fit");
+  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph belongs to one fit");
+  if (!arguments.page.empty()) refuse("--report: the page shows one fit");
+  if (arguments.options.standardize)
+    throw UnsupportedError("--standardize: codebooks are in the units of the points; leave it out");
+  if (session.chooses_gpus) throw UnsupportedError("--gpus: --subspaces runs on the CPU; leave --gpus out");
+  if (session.execution.device == Device::automatic && session.execution.gpus.empty())
+    session.execution.device = Device::cpu;
+}
+
 /// Called if the program runs as several ranks. Throws UnsupportedError for options that need all rows in one process.
 /// Selects this rank's GPU. Prints a note if the launcher has bound the ranks to too few CPUs.
 void prepare_ranks(const Arguments& arguments, Session& session) {
@@ -720,6 +811,7 @@ void prepare_ranks(const Arguments& arguments, Session& session) {
   if (arguments.optimal) refuse("--optimal");
   if (arguments.certify) refuse("--certify");
   if (arguments.bisecting) refuse("--bisecting");
+  if (arguments.subspaces > 0) refuse("--subspaces");
   if (!arguments.page.empty()) refuse("--report");
   if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph");
   if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
@@ -771,6 +863,11 @@ void add_fit_options(Options& options, Arguments& arguments, Session& session) {
       return is_random ? why_nothing_is_random(fit.init) : "";
     });
   }
+  options.whole(
+      "--subspaces", arguments.subspaces,
+      "divide the columns into this many groups of equal size and fit each group: the codebooks and codes of a "
+      "product quantizer; 0: one fit of all columns",
+      std::int64_t{0});
   options.variant_options(kmeans_detail::ladder, session.execution);
 }
 
@@ -853,6 +950,7 @@ int run_kmeans(Arguments& arguments, Session& session) {
   });
   if (session.job) prepare_ranks(arguments, session);
   if (!arguments.is_plain()) prepare_other_algorithm(arguments, session);
+  if (arguments.subspaces > 0) prepare_codebooks(arguments, session);
   std::optional<execution::GpuStart> gpu_start(std::in_place, session.execution);
   if (arguments.chooses()) refuse_options_of_one_fit(arguments, session);
   session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments, session), read); });
@@ -897,42 +995,46 @@ void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no
 
 ProblemCommands kmeans_commands();
 ProblemCommands kmeans_commands() {
-  return {.commands = {{"demo", "cluster handwritten digits and show them", "gradus demo", Common::job, problem_name,
-                        setup_demo, "gradus demo", "cluster handwritten digits and show them"},
-                       {"kmeans",
-                        "cluster points into k groups",
-                        "gradus kmeans points.npy -k 16 -o clusters\n"
-                        "gradus kmeans photo.png -k 8 -o photo-in-8-colours\n"
-                        "gradus kmeans table.csv -k 2..20 -o best\n"
-                        "gradus kmeans table.csv -k 5 --drop-columns 1 --standardize\n"
-                        "gradus kmeans table.csv -k 5 --columns 2 --optimal",
-                        Common::job,
-                        problem_name,
-                        setup_kmeans,
-                        "gradus kmeans points.npy -k 16 -o clusters",
-                        "cluster your own points",
-                        {{"centroids.npy", "k x d, of the points' type; written by gradus kmeans --output"},
-                         {"labels.npy", "n values of type int32: the cluster of each point"},
-                         {"centroids.csv", "for a table: the same centroids with column names"},
-                         {"labels.csv", "for a table: row number or name, and label"},
-                         {"standardized_centroids.npy", "with --standardize: the centroids in standardized units"},
-                         {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
-                         {"quantized.png", "for a picture: the picture in its k colours"},
-                         {"choice.csv", "for several -k: inertia, criteria, iterations and seconds of each"}},
-                        true,
-                        true},
-                       {"predict", "label new points by the nearest of given centroids",
-                        "gradus predict clusters more.npy -o labels.npy", Common::job, problem_name, setup_predict},
-                       {"check", "verify labels and centroids of a k-means result",
-                        "gradus check clusters points.npy\n"
-                        "gradus check centroids.npy points.npy --labels labels.npy --tolerance 1e-5",
-                        Common::job, problem_name, setup_check},
-                       {"transform", "distances of points to given centroids",
-                        "gradus transform clusters points.npy -o distances.npy", Common::place, "", setup_transform}},
-          .examples = {{"list", "gradus list kmeans"},
-                       {"verify", "gradus verify kmeans"},
-                       {"bench", "gradus bench kmeans --shape 20000x3 -k 64 --threads 1,2 --json bench.json"},
-                       {"bench", "gradus bench --experiment kmeans-openmp --scale 0.01"}}};
+  return {
+      .commands = {{"demo", "cluster handwritten digits and show them", "gradus demo", Common::job, problem_name,
+                    setup_demo, "gradus demo", "cluster handwritten digits and show them"},
+                   {"kmeans",
+                    "cluster points into k groups",
+                    "gradus kmeans points.npy -k 16 -o clusters\n"
+                    "gradus kmeans photo.png -k 8 -o photo-in-8-colours\n"
+                    "gradus kmeans table.csv -k 2..20 -o best\n"
+                    "gradus kmeans table.csv -k 5 --drop-columns 1 --standardize\n"
+                    "gradus kmeans table.csv -k 5 --columns 2 --optimal\n"
+                    "gradus kmeans vectors.npy -k 256 --subspaces 8 -o codebooks",
+                    Common::job,
+                    problem_name,
+                    setup_kmeans,
+                    "gradus kmeans points.npy -k 16 -o clusters",
+                    "cluster your own points",
+                    {{"centroids.npy", "k x d, of the points' type; written by gradus kmeans --output"},
+                     {"labels.npy", "n values of type int32: the cluster of each point"},
+                     {"centroids.csv", "for a table: the same centroids with column names"},
+                     {"labels.csv", "for a table: row number or name, and label"},
+                     {"standardized_centroids.npy", "with --standardize: the centroids in standardized units"},
+                     {"summary.json", "what was done: shape, variant, iterations, inertia, history, seconds"},
+                     {"quantized.png", "for a picture: the picture in its k colours"},
+                     {"choice.csv", "for several -k: inertia, criteria, iterations and seconds of each"},
+                     {"codebooks.npy", "with --subspaces M, for the centroids: M x k x d/M"},
+                     {"codes.npy", "with --subspaces M, for the labels: n x M, bytes if k is at most 256, else int32"}},
+                    true,
+                    true},
+                   {"predict", "label new points by the nearest of given centroids",
+                    "gradus predict clusters more.npy -o labels.npy", Common::job, problem_name, setup_predict},
+                   {"check", "verify labels and centroids of a k-means result",
+                    "gradus check clusters points.npy\n"
+                    "gradus check centroids.npy points.npy --labels labels.npy --tolerance 1e-5",
+                    Common::job, problem_name, setup_check},
+                   {"transform", "distances of points to given centroids",
+                    "gradus transform clusters points.npy -o distances.npy", Common::place, "", setup_transform}},
+      .examples = {{"list", "gradus list kmeans"},
+                   {"verify", "gradus verify kmeans"},
+                   {"bench", "gradus bench kmeans --shape 20000x3 -k 64 --threads 1,2 --json bench.json"},
+                   {"bench", "gradus bench --experiment kmeans-openmp --scale 0.01"}}};
 }
 
 }  // namespace gradus::cli

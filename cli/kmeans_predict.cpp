@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "cli/destination.hpp"
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_codebooks.hpp"
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"
 #include "core/npz.hpp"
@@ -39,7 +41,8 @@ struct PredictArguments {
 };
 
 struct Inputs {
-  files::Points centroids;  ///< converted to the type of the job
+  files::Points centroids;     ///< converted to the type of the job
+  std::int64_t subspaces = 0;  ///< number of codebooks in `centroids`; 0: the centroids of one fit
   files::PointBlocks points;
   KMeansMetric metric = KMeansMetric::euclidean;
   KMeansStandardization standardization;
@@ -49,39 +52,48 @@ struct Inputs {
   KMeansModel<T> model() const {
     return {centroids.view<T>(), metric, standardization};
   }
+  /// Returns the model of a subspace.
+  template <class T>
+  KMeansModel<T> model(std::int64_t subspace) const {
+    const std::int64_t clusters = centroids.rows() / subspaces;
+    return {centroids.view<T>().slice(subspace * clusters, clusters), metric, {}};
+  }
   const files::RowNames* names() const { return points.head().row_names.get(); }
 };
 
 /// Opens centroids and points. The type of the job is the requested type or, if none is requested, the wider of the
 /// files' types, which preserves all values.
-Inputs read_inputs(const PredictArguments& arguments, const Session& session) {
+Inputs read_inputs(const PredictArguments& arguments, const Session& session, SupportsCodebooks supports) {
   const auto start = core::Clock::now();
   files::ReadOptions reading = arguments.reading;
   reading.threads = cpu::thread_count(session.execution);
   FittedFolder fit{
       .centroids = arguments.centroids, .metric = arguments.metric, .column_names = {}, .standardization = {}};
   const bool folder = is_folder(arguments.centroids);
-  if (folder) fit = open_fit(arguments.centroids, reading.stop);
+  if (folder) fit = open_fit(arguments.centroids, reading.stop, supports);
   require_one_standard_input({fit.centroids, arguments.input, arguments.weights});
   require_table_for_header(reading, {fit.centroids, arguments.input, arguments.weights});
   std::vector<std::string> inputs{fit.centroids, arguments.input, arguments.weights};
   if (folder)
-    for (const std::string_view name : {centroids_name, standardized_name, summary_name})
+    for (const std::string_view name : {centroids_name, standardized_name, codebooks_name, codes_name, summary_name})
       inputs.push_back(std::filesystem::path(arguments.centroids) / name);
   require_no_input_overwritten({arguments.output}, inputs);
   if (!folder) {
     require_whole_result("kmeans", arguments.centroids, reading.stop);
     refuse_standardized_file(arguments.centroids);
   }
-  files::Points centroids = files::read_points(fit.centroids, files::with_all_columns(reading));
+  files::Points centroids = fit.subspaces > 0 ? read_codebooks(fit.centroids, fit.subspaces, reading.stop)
+                                              : files::read_points(fit.centroids, files::with_all_columns(reading));
   if (!folder) fit.column_names = centroids.column_names;
   if (reading.columns.taken.empty()) reading.columns.expected = fit.column_names;
   files::PointBlocks points(arguments.input, reading);
-  if (folder) require_columns_of_fit(points.head(), centroids.columns(), fit, arguments.centroids, arguments.input);
+  if (folder)
+    require_columns_of_fit(points.head(), centroids.columns() * std::max<std::int64_t>(1, fit.subspaces), fit,
+                           arguments.centroids, arguments.input);
   else require_names_of_centroids(points.head(), arguments.input, fit.column_names, arguments.centroids);
   const files::ElementType type = std::max(centroids.type(), points.head().type());
   centroids = files::convert(std::move(centroids), type, fit.centroids, reading.stop);
-  return {std::move(centroids), std::move(points), fit.metric, std::move(fit.standardization),
+  return {std::move(centroids),      fit.subspaces, std::move(points), fit.metric, std::move(fit.standardization),
           core::seconds_since(start)};
 }
 
@@ -140,15 +152,16 @@ class ResultRows {
 
   template <class T>
   void add(MatrixView<const T> distances, std::int64_t first_row) {
-    if (listed_)
-      for (std::int64_t row = 0; row < distances.rows(); ++row)
-        list_.push_back(std::vector(distances.row(row), distances.row(row) + distances.columns()));
-    else if (destination_.is_file() && destination_.format() == TableFormat::npy)
+    if (destination_.is_file() && destination_.format() == TableFormat::npy)
       write_npy(distances, std::array{all_rows_, distances.columns()}, first_row);
-    else if (names_ != nullptr) put_distances(distances, first_row);
-    else if (destination_.is_file())
-      write_csv_rows(destination_.file(), distances, first_row, all_rows_, session_.execution);
-    else print_rows(session_, distances);
+    else add_text(distances, first_row, "distance");
+  }
+
+  /// Adds the codes of points by codebooks of `clusters` centroids.
+  void add_codes(MatrixView<const std::int32_t> codes, std::int64_t clusters, std::int64_t first_row) {
+    if (!destination_.is_file() || destination_.format() != TableFormat::npy) return add_text(codes, first_row, "code");
+    if (!codes_) codes_.emplace(destination_.file(), all_rows_, codes.columns(), clusters);
+    codes_->add(codes);
   }
 
   /// Gives the file its name. If the result is listed in the JSON on standard output, adds the rows and their names.
@@ -177,20 +190,32 @@ class ResultRows {
         std::as_bytes(std::span(rows.data(), static_cast<std::size_t>(rows.rows() * rows.columns()))));
   }
 
-  /// Writes distances as rows of text that begin with the names of the points.
+  /// Adds rows of numbers to the text or to the JSON. `word` describes a number.
   template <class T>
-  void put_distances(MatrixView<const T> distances, std::int64_t first_row) {
+  void add_text(MatrixView<const T> rows, std::int64_t first_row, std::string_view word) {
+    if (listed_)
+      for (std::int64_t row = 0; row < rows.rows(); ++row)
+        list_.push_back(std::vector(rows.row(row), rows.row(row) + rows.columns()));
+    else if (names_ != nullptr) put_named(rows, first_row, word);
+    else if (destination_.is_file())
+      write_csv_rows(destination_.file(), rows, first_row, all_rows_, session_.execution);
+    else print_rows(session_, rows);
+  }
+
+  /// Writes rows of numbers as text. Each row begins with the name of the point.
+  template <class T>
+  void put_named(MatrixView<const T> rows, std::int64_t first_row, std::string_view word) {
     std::string text;
     if (first_row == 0) {
       text = heading_of(names_);
-      for (std::int64_t column = 0; column < distances.columns(); ++column) text += fmt::format(",distance_{}", column);
+      for (std::int64_t column = 0; column < rows.columns(); ++column) text += fmt::format(",{}_{}", word, column);
       text += '\n';
     }
     core::RarePoll look(stop(), "stopped while writing the result");
     constexpr std::size_t bytes_of_a_piece = std::size_t{1} << 18;
-    for (std::int64_t row = 0; row < distances.rows(); ++row) {
+    for (std::int64_t row = 0; row < rows.rows(); ++row) {
       look.honour_stop();
-      text += row_name(names_, first_row + row) + ',' + csv_rows(distances.slice(row, 1));
+      text += row_name(names_, first_row + row) + ',' + csv_rows(rows.slice(row, 1));
       if (text.size() < bytes_of_a_piece) continue;
       put()(text);
       text.clear();
@@ -204,17 +229,20 @@ class ResultRows {
   std::int64_t all_rows_;
   bool listed_;
   Json list_ = Json::array();
+  std::optional<CodesFile> codes_;
 };
 
 Json facts_of(const PredictArguments& arguments, const Inputs& inputs) {
-  return {{"problem", "kmeans"},
-          {"input", arguments.input},
-          {"centroids", arguments.centroids},
-          {"n", inputs.points.rows()},
-          {"d", inputs.points.head().columns()},
-          {"k", inputs.centroids.rows()},
-          {"dtype", to_string(inputs.centroids.type())},
-          {"metric", to_string(inputs.metric)}};
+  Json facts{{"problem", "kmeans"},
+             {"input", arguments.input},
+             {"centroids", arguments.centroids},
+             {"n", inputs.points.rows()},
+             {"d", inputs.points.head().columns()},
+             {"k", inputs.centroids.rows() / std::max<std::int64_t>(1, inputs.subspaces)},
+             {"dtype", to_string(inputs.centroids.type())},
+             {"metric", to_string(inputs.metric)}};
+  if (inputs.subspaces > 0) facts["subspaces"] = inputs.subspaces;
+  return facts;
 }
 
 template <class T>
@@ -254,6 +282,47 @@ int predict(const PredictArguments& arguments, const Session& session, Inputs& i
   else if (rows.destination().is_file())
     session.note(fmt::format("wrote the label{} of {} to '{}'; inertia {:.8g}", n == 1 ? "" : "s", counted(n, "point"),
                              arguments.output, prediction.inertia()));
+  return 0;
+}
+
+/// Writes the codes of all points: the nearest centroid of each codebook.
+template <class T>
+int encode(const PredictArguments& arguments, const Session& session, Inputs& inputs) {
+  const std::int64_t n = inputs.points.rows();
+  const std::int64_t subspaces = inputs.subspaces;
+  const std::int64_t clusters = inputs.centroids.rows() / subspaces;
+  ResultRows rows(arguments, session, inputs);
+  if (rows.destination().format() != TableFormat::npy) rows.destination().expect<std::int32_t>(n, subspaces);
+  const files::VectorOf<T> weights = read_weights<T>(arguments, inputs);
+  std::vector<kmeans_detail::BlockPrediction<T>> predictions;
+  naming(arguments, [&] {
+    for (std::int64_t subspace = 0; subspace < subspaces; ++subspace)
+      predictions.emplace_back(inputs.model<T>(subspace), weights.view, n);
+  });
+  const Json seconds = for_blocks<T>(
+      arguments, session, inputs, "encode", static_cast<std::uint64_t>(subspaces) * sizeof(std::int32_t),
+      [&](MatrixView<const T> points, std::int64_t, const Execution& execution) {
+        Matrix<std::int32_t> codes(points.rows(), subspaces);
+        const auto groups = column_groups(points, subspaces);
+        for (std::int64_t subspace = 0; subspace < subspaces; ++subspace) {
+          const MatrixView<const T> group(groups.first.data() + subspace * groups.stride, points.rows(),
+                                          groups.first.columns(), points.row_stride());
+          const Buffer<std::int32_t> labels = predictions[static_cast<std::size_t>(subspace)].add(group, execution);
+          for (std::int64_t row = 0; row < points.rows(); ++row) codes(row, subspace) = labels[row];
+        }
+        return codes;
+      },
+      [&](const Matrix<std::int32_t>& codes, std::int64_t first) { rows.add_codes(codes.view(), clusters, first); });
+  double inertia = 0;
+  for (const kmeans_detail::BlockPrediction<T>& one : predictions) inertia += one.inertia();
+  Json facts = facts_of(arguments, inputs);
+  facts["inertia"] = inertia;
+  rows.finish(facts, "codes");
+  facts["seconds"] = seconds;
+  if (session.json) session.print_json(facts);
+  else if (rows.destination().is_file())
+    session.note(fmt::format("wrote the codes of {} by {} to '{}'; inertia {:.8g}", counted(n, "point"),
+                             counted(subspaces, "codebook"), arguments.output, inertia));
   return 0;
 }
 
@@ -318,19 +387,21 @@ Execution of_block(const Execution& execution, std::int64_t first_row, std::int6
 }
 
 Action setup_predict(Options& options, Session& session) {
-  const auto arguments = add_arguments(options, session, "write the labels there, .npy or .csv", true);
+  const auto arguments = add_arguments(options, session, "write the labels or codes there, .npy or .csv", true);
   options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv: for the inertia");
   return [arguments, &session] {
-    Inputs inputs = read_inputs(*arguments, session);
-    return inputs.centroids.type() == files::ElementType::f32 ? predict<float>(*arguments, session, inputs)
-                                                              : predict<double>(*arguments, session, inputs);
+    Inputs inputs = read_inputs(*arguments, session, SupportsCodebooks::yes);
+    const bool narrow = inputs.centroids.type() == files::ElementType::f32;
+    if (inputs.subspaces > 0)
+      return narrow ? encode<float>(*arguments, session, inputs) : encode<double>(*arguments, session, inputs);
+    return narrow ? predict<float>(*arguments, session, inputs) : predict<double>(*arguments, session, inputs);
   };
 }
 
 Action setup_transform(Options& options, Session& session) {
   const auto arguments = add_arguments(options, session, "write the n x k distances there, .npy or .csv", false);
   return [arguments, &session] {
-    Inputs inputs = read_inputs(*arguments, session);
+    Inputs inputs = read_inputs(*arguments, session, SupportsCodebooks::no);
     return inputs.centroids.type() == files::ElementType::f32 ? transform<float>(*arguments, session, inputs)
                                                               : transform<double>(*arguments, session, inputs);
   };

@@ -116,10 +116,17 @@ nlohmann::json summary_of_fit(const std::string& folder) {
   return summary;
 }
 
-FittedFolder facts_of_fit(const std::string& folder, const nlohmann::json& summary) {
+FittedFolder facts_of_fit(const std::string& folder, const nlohmann::json& summary, SupportsCodebooks supports) {
   const std::filesystem::path path(folder);
   FittedFolder fit;
+  if (supports == SupportsCodebooks::no && summary.contains("subspaces"))
+    throw InputError(fmt::format(
+        "'{}': the folder holds codebooks (gradus kmeans --subspaces), and this command needs the centroids "
+        "of one fit; 'gradus predict' encodes points by codebooks",
+        folder));
   try {
+    fit.subspaces = summary.value("subspaces", std::int64_t{0});
+    if (fit.subspaces < 0) throw InputError("");
     const std::string metric = summary.value("metric", std::string(to_string(KMeansMetric::euclidean)));
     if (!from_string<KMeansMetric>(metric)) throw InputError("");
     fit.metric = *from_string<KMeansMetric>(metric);
@@ -137,13 +144,16 @@ FittedFolder facts_of_fit(const std::string& folder, const nlohmann::json& summa
     throw InputError(fmt::format("'{}': its columns, metric or standardization are not as 'gradus kmeans' writes them",
                                  (path / summary_name).string()));
   }
-  fit.centroids = path / (!fit.standardization.empty() ? standardized_name : centroids_name);
+  fit.centroids = path / (fit.subspaces > 0              ? codebooks_name
+                          : !fit.standardization.empty() ? standardized_name
+                                                         : centroids_name);
   return fit;
 }
 
-FittedFolder open_fit(const std::string& folder, const std::stop_token& stop) {
-  require_whole_result("kmeans", std::filesystem::path(folder) / centroids_name, stop);
-  FittedFolder fit = facts_of_fit(folder, summary_of_fit(folder));
+FittedFolder open_fit(const std::string& folder, const std::stop_token& stop, SupportsCodebooks supports) {
+  if (!summary_of_fit(folder).contains("subspaces"))
+    require_whole_result("kmeans", std::filesystem::path(folder) / centroids_name, stop);
+  FittedFolder fit = facts_of_fit(folder, summary_of_fit(folder), supports);
   require_whole_result("kmeans", fit.centroids, stop);
   return fit;
 }

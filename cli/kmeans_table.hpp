@@ -60,9 +60,12 @@ struct FittedFolder {
   KMeansMetric metric = KMeansMetric::euclidean;
   std::vector<std::string> column_names;  ///< names of the columns; empty: unnamed
   KMeansStandardization standardization;
+  std::int64_t subspaces = 0;  ///< number of codebooks in the file of centroids; 0: a fit without subspaces
 };
 
 inline constexpr std::string_view centroids_name = "centroids.npy";
+inline constexpr std::string_view codebooks_name = "codebooks.npy";
+inline constexpr std::string_view codes_name = "codes.npy";
 inline constexpr std::string_view standardized_name = "standardized_centroids.npy";
 
 bool is_folder(const std::string& path);
@@ -70,12 +73,17 @@ bool is_folder(const std::string& path);
 /// Returns the folder's summary. Throws InputError if the folder holds no result of `gradus kmeans`.
 nlohmann::json summary_of_fit(const std::string& folder);
 
-/// Returns the facts of the fit in the folder. Throws InputError for a summary that this program did not write. Does
-/// not read the other files.
-FittedFolder facts_of_fit(const std::string& folder, const nlohmann::json& summary);
+/// States whether a command supports a folder with codebooks.
+enum class SupportsCodebooks : bool { no, yes };
+
+/// Returns the facts of the fit in the folder. Throws InputError for a summary that this program did not write, and for
+/// codebooks that the command does not support. Does not read the other files.
+FittedFolder facts_of_fit(const std::string& folder, const nlohmann::json& summary,
+                          SupportsCodebooks supports = SupportsCodebooks::no);
 
 /// Reads the facts of the fit from the folder's summary. Throws InputError if the folder holds no complete result.
-FittedFolder open_fit(const std::string& folder, const std::stop_token& stop);
+FittedFolder open_fit(const std::string& folder, const std::stop_token& stop,
+                      SupportsCodebooks supports = SupportsCodebooks::no);
 
 /// Throws InputError if the fit used standardized columns, but the file holds its centroids in the units of the data. A
 /// fit with standardized columns also compares standardized points, so the standardization is needed. It is stored in

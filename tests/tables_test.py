@@ -197,7 +197,8 @@ class Tables(unittest.TestCase):
         rows["options"]["kmeans"].append(option("batch", calls="KMeans kmeans_memory"))
         written = {str(path.relative_to(self.root)): text for path, text in tables.out_of_date(self.root, rows).items()}
         self.assertEqual(sorted(written),
-                         ["docs/reference/kmeans.md", "python/gradus/_kmeans.py", "python/gradus/cluster.py"])
+                         ["docs/reference/kmeans.md", "python/gradus/_kmeans.py", "python/gradus/_kmeans_batch.py",
+                          "python/gradus/cluster.py"])
         self.assertIn("| `--batch N` | what batch does | 5 |\n", written["docs/reference/kmeans.md"])
         self.assertIn("| `batch` | int | `5` | what batch does |\n", written["docs/reference/kmeans.md"])
 
@@ -205,6 +206,7 @@ class Tables(unittest.TestCase):
             functions = [node for node in ast.walk(ast.parse(written[file])) if isinstance(node, ast.FunctionDef)]
             return {one.name for one in functions if "batch" in [argument.arg for argument in one.args.kwonlyargs]}
         self.assertEqual(calls_with_it("python/gradus/_kmeans.py"), {"kmeans", "choose_clusters", "kmeans_memory"})
+        self.assertEqual(calls_with_it("python/gradus/_kmeans_batch.py"), {"kmeans_batch"})
         self.assertEqual(calls_with_it("python/gradus/cluster.py"), {"__init__"})
 
 

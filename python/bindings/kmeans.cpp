@@ -1,12 +1,15 @@
-// Binds k-means: fit, choice of k, initial centroids, prediction, check, transformation, projection and memory
-// estimate.
+// Binds k-means: fit, fits of a batch, choice of k, initial centroids, prediction, check, transformation, projection
+// and memory estimate.
 #include "gradus/kmeans.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "gradus/kmeans1d.hpp"
+#include "gradus/kmeans_batch.hpp"
 #include "gradus/kmeans_certify.hpp"
 #include "gradus/kmeans_check.hpp"
 #include "gradus/kmeans_choose.hpp"
@@ -87,6 +90,107 @@ Fields fit_parts(const std::vector<Input>& points, const Output& labels, const s
     return fitted(
         Job(request).run([&](const Execution& execution) { return kmeans_parts(parts, options, memory, execution); }));
   });
+}
+
+/// Stacks the results of all problems.
+template <class T>
+Fields fitted(const KMeansBatchResult<T>& result) {
+  const auto problems = static_cast<std::int64_t>(result.problems.size());
+  const KMeansResult<T>& first = result.problems.front();
+  const std::int64_t clusters = first.centroids.rows();
+  const std::int64_t columns = first.centroids.columns();
+  const bool standardized = !first.standardization.empty();
+  Matrix<T> centroids(problems * clusters, columns);
+  Matrix<T> standardized_centroids(standardized ? problems * clusters : 0, columns);
+  Matrix<double> mean(standardized ? problems : 0, columns);
+  Matrix<double> scale(standardized ? problems : 0, columns);
+  Matrix<std::int64_t> counts(problems, clusters);
+  std::vector<double> inertia;
+  std::vector<std::int64_t> iterations;
+  std::vector<std::uint8_t> converged;
+  for (std::int64_t problem = 0; problem < problems; ++problem) {
+    const KMeansResult<T>& one = result.problems[static_cast<std::size_t>(problem)];
+    std::copy_n(one.centroids.data(), clusters * columns, centroids.row(problem * clusters));
+    std::ranges::copy(one.counts, counts.row(problem));
+    inertia.push_back(one.inertia);
+    iterations.push_back(one.iterations);
+    converged.push_back(one.converged ? 1 : 0);
+    if (!standardized) continue;
+    std::copy_n(one.standardized_centroids.data(), clusters * columns, standardized_centroids.row(problem * clusters));
+    std::ranges::copy(one.standardization.mean, mean.row(problem));
+    std::ranges::copy(one.standardization.scale, scale.row(problem));
+  }
+  nb::object standardization = nb::none();
+  if (standardized)
+    standardization = nb::make_tuple(to_numpy(std::move(mean)), to_numpy(std::move(scale)),
+                                     to_numpy(std::move(standardized_centroids)));
+  return nb::make_tuple(to_numpy(std::move(centroids)), to_numpy(std::move(counts)), to_numpy(std::move(inertia)),
+                        to_numpy(std::move(iterations)), to_numpy(std::move(converged)), to_python(result.report),
+                        standardization);
+}
+
+/// The first matrix of a three-dimensional array with contiguous rows.
+struct FirstMatrix {
+  const void* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t stride = 0;  ///< elements from a matrix to the next
+  MemoryPlace place = {};
+
+  template <class T>
+  MatrixView<const T> view() const {
+    return {static_cast<const T*>(data), rows, columns, row_stride, place};
+  }
+};
+
+FirstMatrix first_matrix_of(const Input& array, const char* what, nb::dlpack::dtype type) {
+  if (array.ndim() != 3)
+    throw UsageError(about(what) + "an array of " + std::to_string(array.ndim()) +
+                     " dimensions; three are needed, a matrix for each problem");
+  if (array.dtype() != type) throw UsageError(about(what) + "the element type differs from the type of the points");
+  FirstMatrix first{.data = array.data(),
+                    .rows = static_cast<std::int64_t>(array.shape(1)),
+                    .columns = static_cast<std::int64_t>(array.shape(2)),
+                    .place = place_of(array.device_type(), array.device_id())};
+  if (array.size() > 0 && first.columns > 1 && array.stride(2) != 1)
+    throw UsageError(about(what) + "the elements of a row are not contiguous");
+  first.row_stride = first.rows > 1 && first.columns > 0 ? array.stride(1) : first.columns;
+  first.stride = array.shape(0) > 1 ? array.stride(0) : 0;
+  return first;
+}
+
+/// Fits the matrices of a batch that begin with `first`. T is the type of the job.
+template <class T, class View>
+Fields fit_matrices(const MatrixBatch<View>& points, const Output& labels,
+                    const std::optional<Input>& initial_centroids, const std::optional<Input>& weights,
+                    const KMeansOptions& options, const Request& request) {
+  KMeansBatchMemory<T> memory{.weights = matrix_of<T>(weights, "weights"),
+                              .labels = matrix_of<std::int32_t>(labels, "labels")};
+  if (initial_centroids) {
+    const FirstMatrix given = first_matrix_of(*initial_centroids, "init", nb::dtype<T>());
+    memory.initial_centroids = {given.view<T>(), static_cast<std::int64_t>(initial_centroids->shape(0)), given.stride};
+  }
+  return fitted(
+      Job(request).run([&](const Execution& execution) { return kmeans_batch(points, options, memory, execution); }));
+}
+
+/// Fits each matrix of a three-dimensional array. With `subspaces`, messages call a matrix a subspace.
+Fields fit_batch(const Input& points, const Output& labels, const std::optional<Input>& initial_centroids,
+                 const std::optional<Input>& weights, const std::optional<std::string>& stored, bool subspaces,
+                 const OptionValues& given, const Request& request) {
+  const auto options = options_of<KMeansOptions>(given);
+  const FirstMatrix first = first_matrix_of(points, "points", points.dtype());
+  const auto fit = [&]<class T>(const auto& view, T) {
+    return fit_matrices<T>(
+        MatrixBatch{view, static_cast<std::int64_t>(points.shape(0)), first.stride, subspaces ? "subspace" : "problem"},
+        labels, initial_centroids, weights, options, request);
+  };
+  if (!stored) return with_element_of(points, [&]<class T>(T type) { return fit(first.view<T>(), type); });
+  const std::optional<StoredType> type = from_string<StoredType>(*stored);
+  if (!type || static_cast<int>(points.itemsize()) != bytes_of(*type))
+    throw UsageError(about("points") + "there is no type '" + *stored + "' of this size");
+  return fit(StoredMatrixView(first.data, *type, first.rows, first.columns, first.row_stride, first.place), float{});
 }
 
 /// Returns the fields of a fit without iterations.
@@ -273,6 +377,8 @@ void bind_kmeans(nb::module_& module) {
   bind_options<KMeansOptions>(module, "kmeans_options");
   module.def("kmeans", &fit, arg("points"), arg("labels"), arg("initial_centroids").none(), arg("weights").none(),
              arg("stored").none(), arg("options"), arg("request"));
+  module.def("kmeans_batch", &fit_batch, arg("points"), arg("labels"), arg("initial_centroids").none(),
+             arg("weights").none(), arg("stored").none(), arg("subspaces"), arg("options"), arg("request"));
   module.def("kmeans1d", &optimum, arg("points"), arg("labels"), arg("weights").none(), arg("options"), arg("request"));
   module.def("kmeans_parts", &fit_parts, arg("points"), arg("labels"), arg("initial_centroids").none(),
              arg("weights").none(), arg("options"), arg("request"));

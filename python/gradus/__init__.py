@@ -41,6 +41,7 @@ from gradus._kmeans import (
     kmeans_projection,
     kmeans_transform,
 )
+from gradus._kmeans_batch import KMeansBatchResult, kmeans_batch, kmeans_encode
 from gradus._life import LifeResult, LifeTree, life
 from gradus._machine import Gpu, Variant, gpus, info, problems, variants
 from gradus._matmul import matmul
@@ -65,6 +66,7 @@ __all__ = [
     "Error",
     "Gpu",
     "InputError",
+    "KMeansBatchResult",
     "KMeansBatches",
     "KMeansCandidate",
     "KMeansCertificate",
@@ -96,7 +98,9 @@ __all__ = [
     "info",
     "kmeans",
     "kmeans1d",
+    "kmeans_batch",
     "kmeans_batches",
+    "kmeans_encode",
     "kmeans_initial_centroids",
     "kmeans_memory",
     "kmeans_predict",

@@ -50,6 +50,13 @@ def _refuse_non_array(source: Any, what: str) -> None:
         raise UsageError.about(what, f"a {kind}; an array is needed: pass {way}")
 
 
+def refuse_gpu(source: Any, what: str) -> None:
+    if _gpu.is_on_gpu(source):
+        raise UnsupportedError.about(
+            what, f"the array is on a GPU, but must be in host memory here: pass {_gpu.host_copy_call(source, what)}"
+        )
+
+
 def _to_numpy(source: Any, what: str) -> Host:
     if isinstance(source, np.ndarray):
         if not isinstance(source, np.ma.MaskedArray):
@@ -61,10 +68,7 @@ def _to_numpy(source: Any, what: str) -> Host:
     if _arrow.is_offered(source):
         return _arrow.array(source, what, lambda types: np.result_type(*types))
     _refuse_gradients(source, what)
-    if _gpu.is_on_gpu(source):
-        raise UnsupportedError.about(
-            what, f"the array is on a GPU, but must be in host memory here: pass {_gpu.host_copy_call(source, what)}"
-        )
+    refuse_gpu(source, what)
     if not _numbers.is_untyped(source):
         _refuse_non_array(source, what)
     if not hasattr(source, "__array__") and hasattr(source, "__dlpack__"):
@@ -206,6 +210,26 @@ def with_contiguous_rows(array: Host) -> Host:
         rows <= 1 or (apart >= columns * array.itemsize and apart % array.itemsize == 0)
     )
     return array if in_place and array.flags.aligned else np.ascontiguousarray(array)
+
+
+def batch(source: Any, what: str, dtype: np.dtype[Any] | None = None) -> tuple[Host, str | None]:
+    """Returns a three-dimensional array in host memory, a matrix for each problem, and the name of its type of 8 or 16 bits
+    or None, like points(). If `dtype` is given, converts the elements to this type. Copies the source only if the
+    elements of a row are not contiguous, if rows are not in ascending order, or if the type must change."""
+    name = stored_type(getattr(source, "dtype", None)) if dtype is None else None
+    array = None if name is None else _in_stored_type(source)
+    if array is None:
+        name, array = None, _to_numpy(source, what)
+        array = _numbers.in_type(array, what, dtype, _numbers.is_untyped(source))
+    elif array.itemsize == 2:
+        array = array.view(np.uint16)
+    if array.ndim != 3:
+        raise UsageError.about(
+            what, f"an array of the shape {array.shape}; three dimensions are needed, a matrix for each problem"
+        )
+    first = array[0] if len(array) > 0 else None
+    in_place = first is not None and with_contiguous_rows(first) is first and array.strides[0] % array.itemsize == 0
+    return array if in_place and array.flags.aligned else np.ascontiguousarray(array), name
 
 
 def vector(source: Any, what: str, dtype: np.dtype[Any], stream: int | None = None) -> Placed:

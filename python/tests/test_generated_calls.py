@@ -93,6 +93,14 @@ def optimum(points, clusters, weights, memory_limit=None, **_):
 def certificate(result, points, labels, weights, inertia, memory_limit=None, threads=None, **_):
     """Calls certify(), which lacks the arguments of devices."""
     return gradus.certify(result, points, labels, weights=weights, inertia=inertia, threads=threads, memory_limit=memory_limit)
+def batch(points, clusters, device=None, block_size=None, **named):
+    """Calls kmeans_batch(), which runs on the CPU and lacks these arguments."""
+    return gradus.kmeans_batch(points, clusters, **named)
+
+
+def encode(codebooks, points, memory_limit=None, threads=None, **_):
+    """Calls kmeans_encode(), which lacks the same arguments, and others."""
+    return gradus.kmeans_encode(codebooks, points, threads=threads, memory_limit=memory_limit)
 
 
 CALLS_OF = {
@@ -104,6 +112,11 @@ CALLS_OF = {
            if row.kind in ("choice", "flag") and row.name != "init"}}),
     "kmeans1d": lambda draw: (optimum, (draw(arrays()), draw(numbers)), {
         "weights": draw(maybe(arrays(1)))}),
+    "kmeans_batch": lambda draw: (batch, (draw(arrays()), draw(numbers)), {
+        "init": draw(st.one_of(st.sampled_from(["k-means++", "random", "first", "other"]), arrays())),
+        "weights": draw(maybe(arrays(2))), "subspaces": draw(maybe(numbers)), "standardize": draw(st.booleans()),
+        "metric": draw(st.sampled_from(["euclidean", "cosine"])), "max_iterations": draw(st.integers(0, 5))}),
+    "kmeans_encode": lambda draw: (encode, (draw(arrays()), draw(arrays())), {}),
     "choose_clusters": lambda draw: (gradus.choose_clusters, (draw(arrays()), draw(st.lists(numbers, max_size=3))), {
         "criterion": draw(st.sampled_from(["silhouette", "calinski-harabasz", "davies-bouldin", "other"])),
         "weights": draw(maybe(arrays(1))), "silhouette_points": draw(numbers), "standardize": draw(st.booleans()),

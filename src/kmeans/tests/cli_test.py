@@ -48,6 +48,7 @@ NARROWED = {
 INPUTS = {
     "'part-*.npy'": "gradus generate blobs -n 100 -d 3 -o part-0.npy && cp part-0.npy part-1.npy",
     "more.npy": "gradus generate uniform -n 100 -d 3 -o more.npy",
+    "vectors.npy": "gradus generate uniform -n 500 -d 16 -o vectors.npy",
     "table.csv": "gradus generate uniform -n 50 -d 4 -o table.csv",
     "photo.png": 'cp "$DATA/picture.png" photo.png',
     "clusters": "gradus generate blobs -n 1000 -d 3 -o points.npy && gradus kmeans points.npy -k 3 -o clusters",

@@ -1,0 +1,101 @@
+// kmeans_batch(): independent fits to matrices of one shape.
+#include <cstddef>
+#include <string>
+
+#include "core/phases.hpp"
+#include "execution/whole_call.hpp"
+#include "gradus/kmeans_batch.hpp"
+#include "kmeans/batch/problems.hpp"
+#include "kmeans/batch/schedule.hpp"
+#include "kmeans/kmeans.hpp"
+
+namespace gradus {
+
+namespace room = kmeans_detail;
+
+namespace {
+
+/// Fits all problems. `name` is the word for a problem in messages.
+template <class T>
+KMeansBatchResult<T> fit_problems(const room::BatchProblems<T>& problems, const char* name,
+                                  const KMeansOptions& options, const Execution& execution) {
+  const auto start = core::Clock::now();
+  room::check_batch(problems.all_memory(), options, execution);
+  room::check_arguments<T>(problems.first, options, problems.memory_of(0), execution, true);
+  const room::BatchSchedule schedule = room::schedule_of_batch(problems.shape(), problems.count, options, execution);
+  execution::check_memory(schedule.bytes, execution, "fit fewer problems in a call");
+  KMeansBatchResult<T> result;
+  result.problems.resize(static_cast<std::size_t>(problems.count));
+  const auto fit = [&](std::int64_t problem, const Execution& here) -> KMeansResult<T> {
+    const room::PointRows<T> points = problems.matrix(problem);
+    if constexpr (sizeof(T) == sizeof(float))
+      if (points.is_stored()) return kmeans(points.stored(), options, problems.memory_of(problem), here);
+    return detail::kmeans<T>(points.shape(), options, problems.memory_of(problem), here);
+  };
+  room::run_batch(schedule, problems.count, name, execution, [&](std::int64_t problem, const Execution& here) {
+    result.problems[static_cast<std::size_t>(problem)] = fit(problem, here);
+  });
+  for (const KMeansResult<T>& one : result.problems)
+    result.report.rechecked += one.report.rechecked / static_cast<double>(problems.count);
+  result.report.variant = result.problems.front().report.variant;
+  result.report.device = result.problems.front().report.device;
+  result.report.threads = schedule.threads;
+  core::add_phase(result.report.phases, "total", core::seconds_since(start));
+  return result;
+}
+
+template <class T, class View>
+KMeansBatchResult<T> fit_batch(const MatrixBatch<View>& points, const KMeansOptions& options,
+                               const KMeansBatchMemory<T>& memory, const Execution& execution) {
+  return execution::whole_call(execution, [&](const Execution& here) {
+    return fit_problems<T>({points.first, points.stride, points.count, memory}, points.name, options, here);
+  });
+}
+
+}  // namespace
+
+KMeansBatchResult<float> kmeans_batch(const MatrixBatch<StoredMatrixView>& points, const KMeansOptions& options,
+                                      const KMeansBatchMemory<float>& memory, const Execution& execution) {
+  return fit_batch<float>(points, options, memory, execution);
+}
+
+MatrixBatch<StoredMatrixView> column_groups(const StoredMatrixView& rows, std::int64_t groups) {
+  const std::int64_t columns = detail::columns_of_group(rows.columns(), groups);
+  return {
+      {rows.data(), rows.type(), rows.rows(), columns, rows.row_stride(), rows.place()}, groups, columns, "subspace"};
+}
+
+MemoryEstimate kmeans_batch_memory(const KMeansShape& shape, std::int64_t problems, const KMeansOptions& options,
+                                   const Execution& execution) {
+  execution::check_execution(execution);
+  room::require_cpu_for_batch(execution, shape.place, "points");
+  if (problems < 1) throw UsageError("a batch has at least one problem, not " + std::to_string(problems));
+  return {.host = room::schedule_of_batch(shape, problems, options, execution).bytes};
+}
+
+namespace detail {
+
+std::int64_t columns_of_group(std::int64_t columns, std::int64_t groups) {
+  if (groups < 1 || columns % groups != 0)
+    throw UsageError(about("subspaces") + std::to_string(groups) + ", but the " + std::to_string(columns) +
+                         " columns must form groups of equal size; give a divisor of " + std::to_string(columns),
+                     {.code = error_code::out_of_range,
+                      .argument = "subspaces",
+                      .value = std::to_string(groups),
+                      .allowed = "a divisor of " + std::to_string(columns)});
+  return columns / groups;
+}
+
+template <class T>
+KMeansBatchResult<T> kmeans_batch(const MatrixBatch<MatrixView<const T>>& points, const KMeansOptions& options,
+                                  const KMeansBatchMemory<T>& memory, const Execution& execution) {
+  return fit_batch<T>(points, options, memory, execution);
+}
+template KMeansBatchResult<float> kmeans_batch(const MatrixBatch<MatrixView<const float>>&, const KMeansOptions&,
+                                               const KMeansBatchMemory<float>&, const Execution&);
+template KMeansBatchResult<double> kmeans_batch(const MatrixBatch<MatrixView<const double>>&, const KMeansOptions&,
+                                                const KMeansBatchMemory<double>&, const Execution&);
+
+}  // namespace detail
+
+}  // namespace gradus
