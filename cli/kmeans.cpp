@@ -787,7 +787,7 @@ void prepare_codebooks(const Arguments& arguments, Session& session) {
   if (arguments.optimal) throw UsageError("--optimal finds the best clustering of one column, without --subspaces");
   if (arguments.bisecting) refuse("--bisecting makes one tree of splits");
   if (arguments.certify) refuse("--certify: a certificate belongs to one fit");
-  if (arguments.options.quality) refuse("--quality: its time is that of one fit; --quality-moves N is possible");
+  if (arguments.options.quality) refuse("--quality: its budget is the time of one fit (--quality-moves N is possible)");
   if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one fit");
   if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one fit");
   if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph belongs to one fit");

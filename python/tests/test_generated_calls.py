@@ -93,6 +93,8 @@ def optimum(points, clusters, weights, memory_limit=None, **_):
 def certificate(result, points, labels, weights, inertia, memory_limit=None, threads=None, **_):
     """Calls certify(), which lacks the arguments of devices."""
     return gradus.certify(result, points, labels, weights=weights, inertia=inertia, threads=threads, memory_limit=memory_limit)
+
+
 def batch(points, clusters, device=None, block_size=None, **named):
     """Calls kmeans_batch(), which runs on the CPU and lacks these arguments."""
     return gradus.kmeans_batch(points, clusters, **named)

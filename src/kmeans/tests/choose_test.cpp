@@ -1,7 +1,6 @@
 // Compares kmeans_choose() with separate calls of kmeans() and kmeans_criteria().
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -163,10 +162,9 @@ TEST(ChooseCalls, FindTheElbow) {
   for (const std::vector<std::int64_t>& clusters : {std::vector<std::int64_t>{4}, {2, 9}})
     for (const KMeansCandidate& one : kmeans_choose(points, {}, {.clusters = clusters}).candidates)
       EXPECT_EQ(one.elbow, std::nullopt);
-  Matrix<double> same(9, 2);
-  std::fill_n(same.data(), 18, 7.0);  // every inertia is 0
-  for (const KMeansCandidate& one :
-       kmeans_choose(same, {.fewer_distinct = KMeansFewerDistinct::accept}, {.clusters = {1, 2, 3}}).candidates)
+  Matrix<double> tiny(9, 1);  // the squared distances underflow, so every inertia is 0
+  for (std::int64_t row = 0; row < tiny.rows(); ++row) tiny(row, 0) = 1e-170 * static_cast<double>(row);
+  for (const KMeansCandidate& one : kmeans_choose(tiny, {}, {.clusters = {1, 2, 3}}).candidates)
     EXPECT_EQ(one.elbow, std::nullopt);
 }
 
