@@ -16,6 +16,7 @@
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_arguments.hpp"
 #include "cli/kmeans_certificate.hpp"
 #include "cli/kmeans_checkpoint.hpp"
 #include "cli/kmeans_choose.hpp"
@@ -27,7 +28,6 @@
 #include "cli/repeat.hpp"
 #include "cli/report.hpp"
 #include "core/atomic_file.hpp"
-#include "core/names.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -44,9 +44,7 @@
 #include "gradus/kmeans_gpus.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/hierarchy/bisection.hpp"
-#include "kmeans/hierarchy/options.hpp"
 #include "kmeans/line/borders.hpp"
-#include "kmeans/line/options.hpp"
 #include "kmeans/options.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/projection.hpp"
@@ -58,75 +56,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view problem_name = "kmeans";
-
-struct Arguments {
-  std::vector<std::string> inputs;  ///< names of files, or patterns of names
-  bool input_per_rank = false;
-  bool optimal = false;                  ///< the best clustering of one column, by kmeans1d()
-  std::optional<KMeansSplit> bisecting;  ///< kmeans_bisecting() instead of kmeans()
-  bool certify = false;                  ///< adds a lower bound for the inertia, by kmeans_certify()
-  std::int64_t subspaces = 0;  ///< number of groups of columns that are fitted separately; 0: all columns together
-  std::string output;
-  std::string page;  ///< the file of --report
-  std::string weights;
-  std::string centroids;    ///< the file of centroids that --init names
-  std::string init_folder;  ///< the folder of a result, if --init names one
-  std::string init;         ///< the value of --init; empty: not given
-  files::ReadOptions reading;
-  /// Options of the fit; if several numbers of clusters are compared, `clusters` is the current or the chosen number.
-  KMeansOptions options;
-  KMeansChoiceOptions choice;
-
-  bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
-  std::string file_of_weights() const {
-    return weights.empty() && is_weighted() && inputs.size() == 1 ? inputs.front() : weights;
-  }
-  PerRank per_rank() const { return input_per_rank ? PerRank::yes : PerRank::no; }
-  bool is_plain() const { return !optimal && !bisecting; }
-  bool chooses() const { return choice.clusters.size() > 1; }
-  /// Returns true if the job records hashes of its inputs or compares them with recorded hashes.
-  bool is_recorded(const Session& session) const {
-    return session.json || session.record || !output.empty() || !page.empty();
-  }
-};
-
-std::vector<std::string> init_methods() {
-  std::vector<std::string> names;
-  for (const EnumName<KMeansInit>& row : enum_names<KMeansInit>)
-    if (row.value != KMeansInit::given) names.emplace_back(row.name);
-  return names;
-}
-
-void parse_init(const std::string& text, Arguments& arguments) {
-  arguments.init = text;
-  const std::optional<KMeansInit> method = from_string<KMeansInit>(text);
-  if (method && *method != KMeansInit::given) {
-    arguments.options.init = *method;
-    return;
-  }
-  // A word without "." and "/" is probably a misspelt method, and not the name of a missing file.
-  const bool like_a_path = text == "-" || text.find_first_of("./") != std::string::npos;
-  if (!like_a_path && !std::filesystem::exists(text)) {
-    const std::vector<std::string> names = init_methods();
-    throw UsageError(fmt::format("--init: {} is neither {}, nor a file with centroids or a folder of a result{}",
-                                 core::excerpt(text), fmt::join(names, ", "),
-                                 core::did_you_mean(text, std::vector<std::string_view>(names.begin(), names.end()))));
-  }
-  arguments.centroids = text;
-  if (is_folder(text)) {
-    arguments.init_folder = text;
-    arguments.centroids = std::filesystem::path(text) / centroids_name;
-  }
-  arguments.options.init = KMeansInit::given;
-}
-
-/// Returns "" if the first centroids are random. Otherwise returns the reason why the seed has no effect: no part of
-/// the fit is random.
-std::string why_nothing_is_random(KMeansInit init) {
-  if (init == KMeansInit::first) return "--init first takes the first points, and nothing is random";
-  if (init == KMeansInit::given) return "--init takes the centroids of a file, and nothing is random";
-  return "";
-}
 
 template <class T>
 Buffer<std::uint8_t> quantized(const files::PictureShape& shape, const KMeansResult<T>& result,
@@ -163,7 +92,7 @@ int element_bytes(MatrixView<T> /*rows*/) {
 int element_bytes(const StoredMatrixView& rows) { return bytes_of(rows.type()); }
 
 template <class T>
-Json summary_of(const Arguments& arguments, const files::Points& points, const KMeansResult<T>& result,
+Json summary_of(const KMeansArguments& arguments, const files::Points& points, const KMeansResult<T>& result,
                 std::uint64_t memory) {
   Json history = Json::array();
   for (const KMeansIteration& iteration : result.history)
@@ -233,7 +162,7 @@ std::string cluster_table(const Session& session, const files::Points& points, c
 }
 
 template <class T>
-std::string closing_line(const Arguments& arguments, const files::Points& points, const KMeansResult<T>& result,
+std::string closing_line(const KMeansArguments& arguments, const files::Points& points, const KMeansResult<T>& result,
                          double seconds, const std::string& threads) {
   const std::string moves = result.quality_moves > 0 ? " after " + counted(result.quality_moves, "move") : "";
   const std::string how = arguments.optimal     ? "the least possible"
@@ -259,7 +188,7 @@ const std::vector<std::string>& result_names() {
   return names;
 }
 
-std::vector<std::string> output_files(const Arguments& arguments, const Session& session) {
+std::vector<std::string> output_files(const KMeansArguments& arguments, const Session& session) {
   std::vector<std::string> files{kmeans_detail::graph_file(session.execution), arguments.page,
                                  arguments.options.checkpoint.file};
   if (!arguments.output.empty())
@@ -280,7 +209,7 @@ Execution alone(const Execution& execution) { return execution::on_first_gpu(wit
 
 /// Returns the result of kmeans1d() as the result of a fit without iterations.
 template <class T>
-KMeansResult<T> optimum(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
+KMeansResult<T> optimum(const KMeansArguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                         const Execution& execution) {
   KMeans1dResult<T> best = kmeans1d(points, arguments.options, memory, execution);
   KMeansResult<T> result;
@@ -295,7 +224,7 @@ KMeansResult<T> optimum(const Arguments& arguments, MatrixView<const T> points, 
 
 /// Returns the result of kmeans_bisecting() as the result of a fit without iterations.
 template <class T>
-KMeansResult<T> bisected(const Arguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
+KMeansResult<T> bisected(const KMeansArguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          const Execution& execution) {
   KMeansBisection<T> tree = kmeans_bisecting(points, arguments.options, *arguments.bisecting, memory, execution);
   KMeansResult<T> result;
@@ -309,7 +238,7 @@ KMeansResult<T> bisected(const Arguments& arguments, MatrixView<const T> points,
 }
 
 /// Returns a note if the choice of the first centroids probably takes minutes or longer, otherwise "".
-std::string note_of_first_centroids(const Arguments& arguments, std::int64_t points) {
+std::string note_of_first_centroids(const KMeansArguments& arguments, std::int64_t points) {
   constexpr double minutes = 2e10;  // distances
   const KMeansOptions& options = arguments.options;
   const bool takes_steps = options.init == KMeansInit::kmeans_plus_plus || options.init == KMeansInit::kmeans_parallel;
@@ -325,7 +254,7 @@ std::string note_of_first_centroids(const Arguments& arguments, std::int64_t poi
 /// If the fit was fast, fits again with more restarts. Returns a hint to use more restarts if the new fit is better,
 /// otherwise "". Ignores a failure of the new fit, because the result of the job is already complete.
 template <class Rows, class T>
-std::string hint_of_restarts(const Arguments& arguments, const Rows& points, const KMeansMemory<T>& memory,
+std::string hint_of_restarts(const KMeansArguments& arguments, const Rows& points, const KMeansMemory<T>& memory,
                              const Execution& execution, double inertia, double seconds) {
   constexpr double soon = 0.01;
   constexpr double difference = 1e-3;
@@ -348,7 +277,8 @@ std::string hint_of_restarts(const Arguments& arguments, const Rows& points, con
 }
 
 template <class T>
-files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Points& points, const Session& session) {
+files::PointsOf<T> given_centroids(const KMeansArguments& arguments, const files::Points& points,
+                                   const Session& session) {
   FittedFolder fit;
   session.ranks().agree([&] {
     if (!arguments.init_folder.empty()) fit = open_fit(arguments.init_folder, arguments.reading.stop);
@@ -368,7 +298,7 @@ files::PointsOf<T> given_centroids(const Arguments& arguments, const files::Poin
 /// Returns the hashes of the inputs of a fit, by role, for the record of the run. Returns nothing if no record is
 /// needed. The hashes depend neither on file formats nor on how the data is split into files and ranks.
 template <class Rows, class T>
-std::map<std::string, std::string> input_hashes(const Arguments& arguments, const Rows& points,
+std::map<std::string, std::string> input_hashes(const KMeansArguments& arguments, const Rows& points,
                                                 const KMeansMemory<T>& memory, const PointFiles& files,
                                                 const Session& session) {
   if (!session.ranks().any([&] { return arguments.is_recorded(session); })) return {};
@@ -441,7 +371,7 @@ class MappedFit {
 class ResultFiles {
  public:
   template <class T>
-  void open(const Arguments& arguments, const PointFiles& files, const Session& session) {
+  void open(const KMeansArguments& arguments, const PointFiles& files, const Session& session) {
     const files::Points& points = files.points;
     const std::int64_t most_clusters = arguments.choice.clusters.back();
     if (!arguments.output.empty()) {
@@ -510,7 +440,7 @@ class ResultFiles {
 };
 
 /// Throws UsageError if the inputs differ from the recorded ones.
-void require_recorded_inputs(const Arguments& arguments, const std::map<std::string, std::string>& hashes,
+void require_recorded_inputs(const KMeansArguments& arguments, const std::map<std::string, std::string>& hashes,
                              const Session& session) {
   if (!session.record) return;
   session.ranks().agree([&] {
@@ -523,7 +453,9 @@ void require_recorded_inputs(const Arguments& arguments, const std::map<std::str
 }
 
 /// Returns the options of the projection on the page of --report.
-KMeansProjectionOptions projection_on_page(const Arguments& arguments) { return {.seed = arguments.options.seed}; }
+KMeansProjectionOptions projection_on_page(const KMeansArguments& arguments) {
+  return {.seed = arguments.options.seed};
+}
 
 /// Returns the shape of a subspace.
 KMeansShape shape_of_subspace(KMeansShape shape, std::int64_t subspaces) {
@@ -535,7 +467,7 @@ KMeansShape shape_of_subspace(KMeansShape shape, std::int64_t subspaces) {
 }
 
 /// Returns the memory of one fit, of its optimum, or of the fits of all subspaces.
-MemoryEstimate memory_of_fit(const Arguments& arguments, const KMeansShape& shape, const Session& session) {
+MemoryEstimate memory_of_fit(const KMeansArguments& arguments, const KMeansShape& shape, const Session& session) {
   const Execution execution = without_ranks(session.execution);
   if (arguments.bisecting) return {.host = kmeans_detail::bisecting_bytes(shape, arguments.options, execution)};
   if (arguments.subspaces > 0)
@@ -548,7 +480,7 @@ MemoryEstimate memory_of_fit(const Arguments& arguments, const KMeansShape& shap
 
 /// Returns the host memory, in bytes, that the job needs in addition to its points: the larger one of the memory of the
 /// fits and the memory of the page.
-std::uint64_t memory_of_job(const Arguments& arguments, const KMeansShape& shape, const Session& session) {
+std::uint64_t memory_of_job(const KMeansArguments& arguments, const KMeansShape& shape, const Session& session) {
   const KMeansOptions& options = arguments.options;
   const Execution execution = without_ranks(session.execution);
   const MemoryEstimate fits = arguments.chooses() ? kmeans_choose_memory(shape, options, arguments.choice, execution)
@@ -559,7 +491,7 @@ std::uint64_t memory_of_job(const Arguments& arguments, const KMeansShape& shape
 }
 
 template <class T>
-void write_result_page(core::AtomicFile& page, const Json& summary, const Arguments& arguments,
+void write_result_page(core::AtomicFile& page, const Json& summary, const KMeansArguments& arguments,
                        const files::Points& points, const KMeansResult<T>& result, const Session& session) {
   const KMeansOptions& options = arguments.options;
   const auto add_answer = [&](Page& answer) {
@@ -576,7 +508,7 @@ void write_result_page(core::AtomicFile& page, const Json& summary, const Argume
 }
 
 /// Returns the facts of a fit of codebooks that are known before the fit.
-Json codebook_summary(const Arguments& arguments, const files::Points& points, std::string_view stored,
+Json codebook_summary(const KMeansArguments& arguments, const files::Points& points, std::string_view stored,
                       std::uint64_t memory) {
   return {{"problem", problem_name},
           {"input", arguments.inputs.size() == 1 ? Json(arguments.inputs.front()) : Json(arguments.inputs)},
@@ -596,7 +528,7 @@ Json codebook_summary(const Arguments& arguments, const files::Points& points, s
 
 /// Completes and publishes the result of a fit of codebooks, and prints it.
 int finish_codebooks(CodebookFiles& outputs, const CodebookFacts& facts, Json summary, std::string_view type,
-                     double seconds, const Arguments& arguments, const Session& session) {
+                     double seconds, const KMeansArguments& arguments, const Session& session) {
   add_facts(summary, facts);
   outputs.commit(summary);
   if (session.json) session.print_json(summary);
@@ -608,10 +540,10 @@ int finish_codebooks(CodebookFiles& outputs, const CodebookFacts& facts, Json su
 }
 
 template <class T>
-int cluster(Arguments& given, const Session& session, const PointFiles& files,
+int cluster(KMeansArguments& given, const Session& session, const PointFiles& files,
             std::optional<execution::GpuStart>& gpu_start, core::Clock::time_point start) {
   const files::Points& points = files.points;
-  Arguments arguments = given;
+  KMeansArguments arguments = given;
   KMeansOptions& options = arguments.options;
   KMeansMemory<T> memory;
   files::PointsOf<T> initial;
@@ -745,187 +677,9 @@ int cluster(Arguments& given, const Session& session, const PointFiles& files,
   return 0;
 }
 
-/// Throws UsageError for invalid input names.
-void require_names(const Arguments& arguments) {
-  for (const std::string& input : arguments.inputs)
-    if (input.empty()) throw UsageError("INPUT: the name of the file is empty");
-  if (!arguments.input_per_rank) return;
-  const std::string& input = arguments.inputs.front();
-  if (arguments.inputs.size() > 1 || file_of_rank(input, 0) == input)
-    throw UsageError("--input-per-rank: " +
-                     (arguments.inputs.size() > 1 ? "each rank reads one file, and INPUT names several"
-                                                  : core::excerpt(input) + " is the same file on all ranks") +
-                     "; the name has {rank} in it, as points-{rank}.npy");
-}
-
-/// Called if several numbers of clusters are compared. Throws UsageError for options that support only one number.
-void refuse_options_of_one_fit(const Arguments& arguments, const Session& session) {
-  const auto refuse = [](const std::string& what) { throw UsageError(what + ", and -k names several"); };
-  if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one number of clusters");
-  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph belongs to one fit");
-  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one number of clusters");
-}
-
-/// Called with --optimal or --bisecting. Throws an error for options that only Lloyd's algorithm has.
-void prepare_other_algorithm(const Arguments& arguments, Session& session) {
-  const std::string name = arguments.optimal ? "--optimal" : "--bisecting";
-  if (arguments.optimal && arguments.bisecting) throw UsageError("--optimal and --bisecting are different algorithms");
-  if (arguments.chooses()) throw UsageError(name + " finds one number of clusters, and -k names several");
-  if (arguments.bisecting && arguments.options.init == KMeansInit::given)
-    throw UsageError("--init: --bisecting needs first centroids for each split; name a method instead of a file");
-  if (!arguments.options.checkpoint.file.empty())
-    throw UsageError("--checkpoint: " + name + " makes no iterations whose state could be saved");
-  if (session.chooses_gpus) throw UnsupportedError("--gpus: " + name + " runs on the CPU; leave --gpus out");
-  if (session.execution.device == Device::automatic && session.execution.gpus.empty())
-    session.execution.device = Device::cpu;
-}
-
-/// Called with --subspaces. Throws an error for options that support only one fit.
-void prepare_codebooks(const Arguments& arguments, Session& session) {
-  const auto refuse = [](const std::string& what) { throw UsageError(what + ", and --subspaces fits several"); };
-  if (arguments.chooses()) throw UsageError("--subspaces needs one number of clusters, and -k names several");
-  if (arguments.optimal) throw UsageError("--optimal finds the best clustering of one column, without --subspaces");
-  if (arguments.bisecting) refuse("--bisecting makes one tree of splits");
-  if (arguments.certify) refuse("--certify: a certificate belongs to one fit");
-  if (arguments.options.quality) refuse("--quality: its budget is the time of one fit (--quality-moves N is possible)");
-  if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one fit");
-  if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one fit");
-  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph belongs to one fit");
-  if (!arguments.page.empty()) refuse("--report: the page shows one fit");
-  if (arguments.options.standardize)
-    throw UnsupportedError("--standardize: codebooks are in the units of the points; leave it out");
-  if (session.chooses_gpus) throw UnsupportedError("--gpus: --subspaces runs on the CPU; leave --gpus out");
-  if (session.execution.device == Device::automatic && session.execution.gpus.empty())
-    session.execution.device = Device::cpu;
-}
-
-/// Called if the program runs as several ranks. Throws UnsupportedError for options that need all rows in one process.
-/// Selects this rank's GPU. Prints a note if the launcher has bound the ranks to too few CPUs.
-void prepare_ranks(const Arguments& arguments, Session& session) {
-  const auto refuse = [](std::string_view what) {
-    throw UnsupportedError(std::string(what) +
-                           " needs all points in one process, and a launcher has started several; "
-                           "start the program without it");
-  };
-  if (arguments.chooses()) refuse("the choice among several -k");
-  if (arguments.optimal) refuse("--optimal");
-  if (arguments.certify) refuse("--certify");
-  if (arguments.bisecting) refuse("--bisecting");
-  if (arguments.subspaces > 0) refuse("--subspaces");
-  if (!arguments.page.empty()) refuse("--report");
-  if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph");
-  if (session.execution.device != Device::cpu && !session.names_gpu) session.execution.gpu = gpu_of_rank(*session.job);
-  const int threads = cpu::thread_count(session.execution);
-  if (const std::string note = note_of_binding(*session.job, threads); !note.empty()) session.note(note);
-}
-
-/// Adds the options of the k-means option table, and the options that only some variants have. Leaves out --clusters,
-/// whose value may be several numbers.
-void add_fit_options(Options& options, Arguments& arguments, Session& session) {
-  KMeansOptions& fit = arguments.options;
-  options.flag("--optimal", arguments.optimal,
-               "points of one column: the clustering with the least inertia, instead of Lloyd's algorithm");
-  options.flag("--certify", arguments.certify,
-               "also prove a lower bound for the inertia of every clustering into k clusters, on the CPU");
-  options.choice("--bisecting", arguments.bisecting,
-                 "split clusters in two until there are k: always the one of the biggest inertia or the largest one",
-                 "none");
-  const auto why_optimal = [&arguments] {
-    return arguments.optimal ? "--optimal finds the best clustering without Lloyd's algorithm" : "";
-  };
-  for (const core::Option& row : core::option_rows<KMeansOptions>) {
-    if (row.name == "clusters") continue;
-    if (row.name == "init") {
-      CLI::Option& init = options.always_recorded(
-          options.value("--init", "METHOD|FILE|DIR",
-                        "first centroids: k-means++, k-means-parallel, hierarchical (for many clusters), random, "
-                        "first (the first k points), a file with k rows, or the folder of an earlier fit [k-means++]",
-                        [&arguments](const std::string& text) { parse_init(text, arguments); },
-                        {.choices = init_methods(), .file = true}),
-          [&arguments] {
-            return arguments.options.init == KMeansInit::given ? arguments.init
-                                                               : std::string(to_string(arguments.options.init));
-          });
-      options.ineffective_if(init, why_optimal);
-      continue;
-    }
-    CLI::Option& option = options.row(row, &fit);
-    if (kmeans_detail::is_of_optimum(row)) continue;
-    options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
-      if (arguments.optimal) return why_optimal();
-      if (row.name == "quality") return fit.quality_moves > 0 ? "--quality-moves sets the number of moves" : "";
-      if (arguments.bisecting && !kmeans_detail::is_of_bisecting(row))
-        return "--bisecting splits clusters without this option";
-      if (row.name == "balanced")
-        return fit.size_min > 0 || fit.size_max > 0 ? "--size-min or --size-max sets the limits" : "";
-      const bool is_random =
-          row.name == "seed" || row.name == "init_rows" || (row.name == "restarts" && fit.restarts > 1);
-      return is_random ? why_nothing_is_random(fit.init) : "";
-    });
-  }
-  options.whole(
-      "--subspaces", arguments.subspaces,
-      "divide the columns into this many groups of equal size and fit each group: the codebooks and codes of a "
-      "product quantizer; 0: one fit of all columns",
-      std::int64_t{0});
-  options.variant_options(kmeans_detail::ladder, session.execution);
-}
-
-void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& arguments, Session& session) {
-  Options::required(options.files("INPUT", arguments->inputs, "INPUT...",
-                                  points_help() + "; several files, or a quoted pattern of names, are read one after "
-                                                  "the other"));
-  Options::required(options.value("-k,--clusters", "N",
-                                  "number of clusters; several (2..20 or 4,8,16) are compared, and the best is kept",
-                                  [arguments = arguments.get()](const std::string& text) {
-                                    arguments->choice.clusters = parse_cluster_counts(text);
-                                    arguments->options.clusters = arguments->choice.clusters.back();
-                                  }));
-  options.value(
-      "-o,--output", "DIR",
-      "write centroids.npy, labels.npy and summary.json there; for a table also centroids.csv and labels.csv, "
-      "for a picture quantized.png",
-      [arguments = arguments.get()](const std::string& text) {
-        if (text.empty() || text == "-")
-          throw UsageError("--output: " + core::excerpt(text) +
-                           " is not a folder; the result is several files (--json prints its summary)");
-        arguments->output = text;
-      },
-      {.choices = {}, .file = true, .is_result = false});
-  options.not_repeated(options.file("--report", arguments->page, "FILE.html",
-                                    "write a page with the clusters on their first two principal components, a picture "
-                                    "before and after, and charts of the summary"));
-  options.file("--weights", arguments->weights, "FILE", "one weight per point, .npy or .csv");
-  add_reading_options(options, session, arguments->reading);
-  add_column_options(options, arguments->reading,
-                     {.id = true, .weight = true, .why_no_weight = [arguments = arguments.get()] {
-                        return arguments->weights.empty() ? "" : "--weights names a file of weights";
-                      }});
-
-  options.heading("Which number of clusters", [arguments = arguments.get()] {
-    return arguments->chooses() ? "" : "-k names one number of clusters, and there is nothing to choose";
-  });
-  options.choice("--choose", arguments->choice.criterion,
-                 "criterion for the best of several -k: the largest silhouette or Calinski-Harabasz index, or the "
-                 "smallest Davies-Bouldin index, as scikit-learn defines them, without weights; or the elbow of the "
-                 "inertia");
-  options.whole("--silhouette-points", arguments->choice.silhouette_points,
-                "largest number of points with an exact silhouette; for more points, a sample of this size is used",
-                std::int64_t{2});
-
-  options.heading("How to cluster");
-  add_fit_options(options, *arguments, session);
-  add_checkpoint_options(options, arguments->options.checkpoint);
-
-  options.heading(std::string(ranks_heading));
-  options.flag(
-      "--input-per-rank", arguments->input_per_rank,
-      "each rank reads a separate file: {rank} in the names of INPUT and --weights stands for the rank's number");
-  add_stall_option(options, session);
-}
-
 /// Returns the GPUs of `--gpus auto`.
-std::vector<int> gpus_that_pay(const Arguments& arguments, const files::Points& points, const Execution& execution) {
+std::vector<int> gpus_that_pay(const KMeansArguments& arguments, const files::Points& points,
+                               const Execution& execution) {
   return kmeans_gpus({.points = points.rows(),
                       .dimensions = points.columns(),
                       .element_bytes = points.type() == files::ElementType::f32 ? 4 : 8,
@@ -933,7 +687,7 @@ std::vector<int> gpus_that_pay(const Arguments& arguments, const files::Points& 
                      arguments.options, execution);
 }
 
-int run_kmeans(Arguments& arguments, Session& session) {
+int run_kmeans(KMeansArguments& arguments, Session& session) {
   const auto start = core::Clock::now();
   take_checkpoint_requests(arguments.options.checkpoint, session);
   arguments.reading.threads = cpu::thread_count(session.execution);
@@ -948,11 +702,8 @@ int run_kmeans(Arguments& arguments, Session& session) {
     require_one_standard_input(read);
     require_table_for_header(arguments.reading, read);
   });
-  if (session.job) prepare_ranks(arguments, session);
-  if (!arguments.is_plain()) prepare_other_algorithm(arguments, session);
-  if (arguments.subspaces > 0) prepare_codebooks(arguments, session);
+  prepare_session(arguments, session);
   std::optional<execution::GpuStart> gpu_start(std::in_place, session.execution);
-  if (arguments.chooses()) refuse_options_of_one_fit(arguments, session);
   session.ranks().agree([&] { require_no_input_overwritten(output_files(arguments, session), read); });
   const auto memory_needed = [&](const files::PointsShape& shape) {
     return memory_of_job(arguments,
@@ -980,18 +731,12 @@ int run_kmeans(Arguments& arguments, Session& session) {
 }
 
 Action setup_kmeans(Options& options, Session& session) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<KMeansArguments>();
   add_kmeans_options(options, arguments, session);
   return [arguments, &session] { return run_kmeans(*arguments, session); };
 }
 
 }  // namespace
-
-void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no_effect_reason) {
-  const core::Option& row = *core::find_option(core::option_rows<KMeansOptions>, "metric");
-  CLI::Option& option = options.choice("--metric", metric, std::string(row.help));
-  if (no_effect_reason) options.ineffective_if(option, std::move(no_effect_reason));
-}
 
 ProblemCommands kmeans_commands();
 ProblemCommands kmeans_commands() {
