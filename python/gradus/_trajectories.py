@@ -61,6 +61,11 @@ def _of_universe(source: Any) -> Iterator[Frame]:
         yield Frame(step.positions, box, periodic)
 
 
+def _molecules_of_universe(source: Any) -> Any:
+    atoms = source.universe.atoms
+    return atoms.molnums if hasattr(atoms, "molnums") else atoms.fragindices  # the latter follow from bonds
+
+
 # ---- mdtraj ----
 
 
@@ -129,9 +134,7 @@ LIBRARIES = (
     Library(
         "MDAnalysis", "Å", "an AtomGroup or Universe", lambda source: hasattr(getattr(source, "universe", None), "trajectory"),
         _of_universe, lambda source, text: source.universe.select_atoms(text).ix,
-        {"residue": lambda source: source.universe.atoms.resindices,
-         "molecule": lambda source: getattr(source.universe.atoms, "molnums", None)
-         if hasattr(source.universe.atoms, "molnums") else source.universe.atoms.fragindices},
+        {"residue": lambda source: source.universe.atoms.resindices, "molecule": _molecules_of_universe},
     ),
     Library(
         "mdtraj", "nm", "a Trajectory", _has("xyz", "unitcell_vectors", "topology"),

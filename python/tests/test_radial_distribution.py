@@ -195,6 +195,9 @@ def test_mdanalysis(universe):
         pairs = len(oxygen) * len(hydrogen)
         factor = pairs / (pairs - ours.excluded / FRAMES)  # MDAnalysis divides by all pairs, and by the mean volume
         np.testing.assert_allclose(ours.g, factor * theirs.results.rdf, rtol=0.01, atol=0.05)
+    universe.del_TopologyAttr("bonds")
+    with pytest.raises(gradus.UsageError, match="MDAnalysis has no molecules"):
+        gradus.radial_distribution(oxygen, exclude_same="molecule", **BINS)
     with pytest.raises(gradus.UsageError, match="another Universe"):
         gradus.radial_distribution(oxygen, other=universe.copy().atoms, **BINS)
     with pytest.raises(gradus.UsageError, match="selection already"):

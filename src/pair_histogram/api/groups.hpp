@@ -16,7 +16,7 @@ struct Groups {
 };
 
 /// Counts the pairs of two points of one group. If there are others, counts the pairs of a point of group g and an
-/// other of group g. `pairs` of the result is the number of these pairs, and `beyond` those of them past the last edge.
+/// other of group g. `pairs` of the result is the number of these pairs.
 /// Runs on one thread. Throws UsageError if the groups do not match the rows, and the errors of pair_histogram().
 template <class T>
 GRADUS_EXPORT PairHistogramResult count_in_groups(MatrixView<const T> points, MatrixView<const T> others,

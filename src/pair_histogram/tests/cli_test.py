@@ -344,7 +344,7 @@ class PairHistogram(Case):
         self.refused(3, "pair-histogram", damaged, *job, says=["d.xyz.gz", "cut off"])
         self.refused(3, "pair-histogram", self.file("e.xyz.gz", gzip.compress(b"900000000\n\nH 1 2 3\n")), *job,
                      says=["e.xyz.gz:4", "the file ends where the line of atom 2 of 900000000"])
-        for ending, way_out in ((".xtc", "gmx trjconv"), (".traj", "ase convert"), (".pdb", "ase convert")):
+        for ending, way_out in ((".tng", "gmx trjconv"), (".traj", "ase convert"), (".cif", "ase convert")):
             self.refused(4, "pair-histogram", self.file("t" + ending, "x"), *job, says=["t" + ending, "not read", way_out])
 
     def test_gro(self):
