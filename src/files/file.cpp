@@ -139,7 +139,7 @@ void drop_pages() {
       (void)::madvise(const_cast<std::byte*>(file->bytes().data()), file->bytes().size(), MADV_DONTNEED);
 }
 
-/// Asks the scheduler to run this thread soon after it wakes, even if all processors are busy: threads with short time
+/// Asks the scheduler to run this thread soon after it wakes, even if all CPUs are busy: threads with short time
 /// slices go first (EEVDF, since Linux 6.12). Older systems ignore the request.
 void ask_for_short_waits() {
   struct {

@@ -12,6 +12,7 @@
 
 #include "core/shared_library.hpp"
 #include "files/points_format.hpp"
+#include "fuzz_points.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::files {
@@ -184,26 +185,15 @@ void* function_named(const std::string& name) {
   return found == functions.end() ? nullptr : found->second;
 }
 
-void read(const RowsInFile& all, std::int64_t first, std::int64_t last) {
-  const Points points = all.read(first, last, "input", {}, {});
-  if (points.rows() != last - first || points.columns() != all.columns || points.type() != all.type()) std::abort();
-  points.visit([](const auto& view) {
-    volatile double sink = 0;
-    for (std::int64_t row = 0; row < view.rows(); ++row)
-      for (std::int64_t column = 0; column < view.columns(); ++column) sink = view(row, column);
-    (void)sink;
-  });
-}
-
 void parse(std::span<const std::byte> bytes, const std::string& path) {
   try {
     const std::optional<RowsInFile> all = hdf5_points.rows_in(bytes, path, {});
     if (!all || all->columns < 1) std::abort();
     constexpr std::int64_t most_bytes = std::int64_t{1} << 20;
     const std::int64_t rows = std::min(all->rows, most_bytes / all->row_bytes);
-    read(*all, 0, rows);
-    read(*all, 0, rows / 2);
-    read(*all, all->rows - rows, all->rows);
+    read_rows_of(*all, 0, rows);
+    read_rows_of(*all, 0, rows / 2);
+    read_rows_of(*all, all->rows - rows, all->rows);
     if (all->is_stored()) (void)all->view(rows / 2, rows, path, {}, {});
   } catch (const Error&) {
     // expected for impossible facts

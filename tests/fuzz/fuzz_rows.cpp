@@ -7,6 +7,7 @@
 #include <string>
 
 #include "files/points_format.hpp"
+#include "fuzz_points.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::files {
@@ -15,24 +16,13 @@ extern constinit const PointsFormat GRADUS_POINTS_FORMAT;
 
 namespace {
 
-void read(const RowsInFile& all, std::int64_t first, std::int64_t last) {
-  const Points points = all.read(first, last, "input", {}, {});
-  if (points.rows() != last - first || points.columns() != all.columns || points.type() != all.type()) std::abort();
-  points.visit([](const auto& view) {
-    volatile double sink = 0;
-    for (std::int64_t row = 0; row < view.rows(); ++row)
-      for (std::int64_t column = 0; column < view.columns(); ++column) sink = view(row, column);
-    (void)sink;
-  });
-}
-
 void parse(std::span<const std::byte> bytes, const std::string& path) {
   try {
     const std::optional<RowsInFile> all = GRADUS_POINTS_FORMAT.rows_in(bytes, path, {});
     if (!all || all->columns < 1) std::abort();
-    read(*all, 0, all->rows);
-    read(*all, 0, all->rows / 2);
-    read(*all, all->rows / 2, all->rows);
+    read_rows_of(*all, 0, all->rows);
+    read_rows_of(*all, 0, all->rows / 2);
+    read_rows_of(*all, all->rows / 2, all->rows);
   } catch (const InputError&) {
     // expected for invalid input
   }

@@ -5,7 +5,7 @@
 #include "core/checked.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/checkpoint/checkpoint_file.hpp"
-#include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/means/exact_means.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/points/gpu_source.hpp"
 #include "kmeans/points/host_points.hpp"

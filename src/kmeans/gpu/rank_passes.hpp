@@ -37,7 +37,7 @@ class RankPasses {
   virtual bool can_iterate() const { return false; }
   /// Connects the GPUs of the ranks. Collective.
   virtual void connect() {}
-  /// Runs several iterations: see Engine::advance() in lloyd.hpp. Collective: all ranks return after the same
+  /// Runs several iterations: see lloyd/engine.hpp. Collective: all ranks return after the same
   /// iteration.
   virtual Steps advance(MatrixView<T> /*centroids*/, StopRules /*rules*/, std::vector<Phase>& /*phases*/) { return {}; }
   /// Copies the sums of the last iteration of advance() to sums().

@@ -1,4 +1,4 @@
-#include "kmeans/lloyd/lloyd.hpp"
+#include "kmeans/means/exact_means.hpp"
 
 #include <algorithm>
 #include <span>

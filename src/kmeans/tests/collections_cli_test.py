@@ -64,7 +64,7 @@ def read(path):
     return frame
 
 
-class KnownByPandas(Input):
+class PandasInput(Input):
     """A table as pandas reads it. The data frame shows which columns are numeric and which columns lack numbers."""
 
     def __init__(self, path):
@@ -130,7 +130,7 @@ class KnownByPandas(Input):
 class TablesOfPackages(Case):
     def judged(self, path):
         try:
-            known = KnownByPandas(path)
+            known = PandasInput(path)
         except (ValueError, UnicodeDecodeError) as error:
             return path.name, "unread", str(error)[:60]
         try:
