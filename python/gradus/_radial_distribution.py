@@ -32,7 +32,7 @@ class RadialDistributionResult(RadialDistribution):
     running: Array  #: blocks x bins: row b is g of the frames up to the end of block b
     frame_counts: Array  #: frames x bins: the counts of each frame, uint64
     excluded: int  #: pairs left out in all frames: of an atom with itself, and because of exclude_same
-    unit: str  #: unit of all lengths, that of the library: "Å" or "nm"; "" if the library does not fix it
+    unit: str  #: unit of all lengths, which the library defines: "Å" or "nm"; "" if the library does not fix it
     histogram: PairHistogramResult  #: the sum of the histograms of all frames
 
     @property

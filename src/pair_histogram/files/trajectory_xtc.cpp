@@ -164,7 +164,7 @@ class XtcFrames : public XdrFrames {
     check_index();
     const int full_bits = is_separate ? separate[0] + separate[1] + separate[2] : bits_of(product);
     const auto need_bits = [&](int count) {
-      if (!bits.has(count)) fail("the bits of the positions end before those of the last atom");
+      if (!bits.has(count)) fail("the bits of the positions end before the last atom");
     };
     const auto add = [&](const Integers& atom) {
       for (const std::int64_t number : atom) coordinates.push_back(static_cast<double>(number) / precision);
