@@ -28,7 +28,7 @@ class TrrFrames : public XdrFrames {
     skip(2 * sizeof(std::int32_t), "the step of a frame");
     skip(2 * size, "the time of a frame");
 
-    const auto vectors = static_cast<std::uint64_t>(trajectory_axes * trajectory_axes * size);
+    const std::uint64_t vectors = static_cast<std::uint64_t>(trajectory_axes * trajectory_axes) * size;
     const std::uint64_t coordinates = static_cast<std::uint64_t>(trajectory_axes * atoms) * size;
     if (sizes[box] != 0 && sizes[box] != vectors) fail("the box takes " + std::to_string(sizes[box]) + " bytes");
     for (const Part part : {x, v, f})
@@ -49,11 +49,11 @@ class TrrFrames : public XdrFrames {
 
   /// Skips the version: its length with the final zero, its length without, and the text in units of four bytes.
   void skip_version() {
-    constexpr std::uint32_t longest = 1000;
+    constexpr std::uint64_t longest = 1000;
     word("the version");
-    const std::uint32_t length = word("the version");
+    const std::uint64_t length = word("the version");
     if (length > longest) fail("the version of the format is a text of " + std::to_string(length) + " bytes");
-    skip((length + 3U) / 4U * 4U, "the version");
+    skip((length + 3) / 4 * 4, "the version");
   }
 
   /// Returns 4 or 8. All numbers of a frame have the same size.
