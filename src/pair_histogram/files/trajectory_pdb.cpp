@@ -52,6 +52,7 @@ class PdbFrames : public TextFrames {
     }
     began_ = true;
     if (is_model && !ended) line("the end of the model (ENDMDL)");
+    if (!had_cell_) at_end();  // a cell that follows is refused, also if no other frame is read
     Frame frame;
     if (parts == FrameParts::all) {
       frame.points = points_of(std::move(atoms.coordinates));

@@ -396,6 +396,8 @@ TEST(Trajectory, PdbFiles) {
   EXPECT_EQ(frames_in("MODEL        1\n" + cell + atom + "ENDMDL\n").at(0).box, (std::vector{20., 20., 20.}));
   expect_contains(refusal_of("MODEL        1\n" + atom + "ENDMDL\n" + cell + "MODEL        2\n" + atom + "ENDMDL\n"),
                   "t:4: CRYST1 follows the first model");
+  const std::string late = atom + "END\n" + cell + atom + "END\n";
+  expect_contains(message_of<InputError>([&] { TrajectoryReader(bytes(late), "t").next(); }), "t:3: CRYST1 follows");
   EXPECT_EQ(frames_in("REMARK\n\n" + atom + "END\n\n" + atom + "\n\nMASTER\n").size(), 2u);
 }
 
