@@ -750,7 +750,8 @@ void add_kmeans_options(Options& options, const std::shared_ptr<Arguments>& argu
   });
   options.choice("--choose", arguments->choice.criterion,
                  "criterion for the best of several -k: the largest silhouette or Calinski-Harabasz index, or the "
-                 "smallest Davies-Bouldin index, as scikit-learn defines them, without weights");
+                 "smallest Davies-Bouldin index, as scikit-learn defines them, without weights; or the elbow of the "
+                 "inertia");
   options.whole("--silhouette-points", arguments->choice.silhouette_points,
                 "largest number of points with an exact silhouette; for more points, a sample of this size is used",
                 std::int64_t{2});

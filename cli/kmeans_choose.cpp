@@ -8,6 +8,7 @@
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "core/names.hpp"
 #include "core/text.hpp"
 
 namespace gradus::cli {
@@ -17,6 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string shown(std::optional<double> value) { return value ? brief(*value) : "-"; }
+
+std::string key_of(const EnumName<KMeansCriterion>& criterion) { return core::with_underscores(criterion.name); }
 
 Json json_of(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -52,22 +55,18 @@ std::vector<std::int64_t> parse_cluster_counts(const std::string& text) {
 
 std::string choice_text(const Session& session, const std::vector<KMeansCandidate>& candidates, std::size_t chosen,
                         KMeansCriterion criterion, std::int64_t sample, std::int64_t points) {
-  TextTable table({{"k"},
-                   {"inertia"},
-                   {"silhouette"},
-                   {"Calinski-Harabasz"},
-                   {"Davies-Bouldin"},
-                   {"iterations"},
-                   {"seconds"},
-                   {"", TextTable::Align::left}});
+  std::vector<TextTable::Column> columns{{"k"}, {"inertia"}};
+  for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>) columns.push_back({std::string(one.name)});
+  columns.insert(columns.end(), {{"iterations"}, {"seconds"}, {"", TextTable::Align::left}});
+  TextTable table(std::move(columns));
   for (std::size_t index = 0; index < candidates.size(); ++index) {
     const KMeansCandidate& candidate = candidates[index];
-    table.add({std::to_string(candidate.clusters), brief(candidate.inertia),
-               shown(kmeans_criterion(candidate, KMeansCriterion::silhouette)),
-               shown(kmeans_criterion(candidate, KMeansCriterion::calinski_harabasz)),
-               shown(kmeans_criterion(candidate, KMeansCriterion::davies_bouldin)),
-               std::to_string(candidate.iterations), fmt::format("{:.3g}", candidate.seconds),
-               index == chosen ? "<- kept" : ""});
+    std::vector<std::string> cells{std::to_string(candidate.clusters), brief(candidate.inertia)};
+    for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>)
+      cells.push_back(shown(kmeans_criterion(candidate, one.value)));
+    cells.insert(cells.end(), {std::to_string(candidate.iterations), fmt::format("{:.3g}", candidate.seconds),
+                               index == chosen ? "<- kept" : ""});
+    table.add(std::move(cells));
   }
   std::string text = table.text(session) + "\n";
   if (sample < points)
@@ -84,27 +83,29 @@ std::string choice_text(const Session& session, const std::vector<KMeansCandidat
 }
 
 std::string choice_csv(const std::vector<KMeansCandidate>& candidates) {
-  const auto cell = [](std::optional<double> value) { return value ? fmt::format("{}", *value) : std::string(); };
-  std::string text = "k,inertia,silhouette,calinski_harabasz,davies_bouldin,iterations,seconds\n";
-  for (const KMeansCandidate& candidate : candidates)
-    text += fmt::format("{},{},{},{},{},{},{}\n", candidate.clusters, candidate.inertia,
-                        cell(kmeans_criterion(candidate, KMeansCriterion::silhouette)),
-                        cell(kmeans_criterion(candidate, KMeansCriterion::calinski_harabasz)),
-                        cell(kmeans_criterion(candidate, KMeansCriterion::davies_bouldin)), candidate.iterations,
-                        candidate.seconds);
+  std::string text = "k,inertia";
+  for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>) text += ',' + key_of(one);
+  text += ",iterations,seconds\n";
+  for (const KMeansCandidate& candidate : candidates) {
+    text += fmt::format("{},{}", candidate.clusters, candidate.inertia);
+    for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>) {
+      const std::optional<double> value = kmeans_criterion(candidate, one.value);
+      text += value ? fmt::format(",{}", *value) : ",";
+    }
+    text += fmt::format(",{},{}\n", candidate.iterations, candidate.seconds);
+  }
   return text;
 }
 
 Json choice_json(const std::vector<KMeansCandidate>& candidates, KMeansCriterion criterion, std::int64_t sample) {
   Json fits = Json::array();
-  for (const KMeansCandidate& candidate : candidates)
-    fits.push_back({{"k", candidate.clusters},
-                    {"inertia", candidate.inertia},
-                    {"silhouette", json_of(kmeans_criterion(candidate, KMeansCriterion::silhouette))},
-                    {"calinski_harabasz", json_of(kmeans_criterion(candidate, KMeansCriterion::calinski_harabasz))},
-                    {"davies_bouldin", json_of(kmeans_criterion(candidate, KMeansCriterion::davies_bouldin))},
-                    {"iterations", candidate.iterations},
-                    {"seconds", candidate.seconds}});
+  for (const KMeansCandidate& candidate : candidates) {
+    Json& fit = fits.emplace_back(Json{{"k", candidate.clusters}, {"inertia", candidate.inertia}});
+    for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>)
+      fit[key_of(one)] = json_of(kmeans_criterion(candidate, one.value));
+    fit["iterations"] = candidate.iterations;
+    fit["seconds"] = candidate.seconds;
+  }
   Json takes = Json::object();
   for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>) {
     const std::optional<std::size_t> best = kmeans_recommended(candidates, one.value);

@@ -1,8 +1,9 @@
-/// Chooses the number of clusters: makes one fit for each of several numbers of clusters, rates every fit by three
+/// Chooses the number of clusters: makes one fit for each of several numbers of clusters, rates every fit by four
 /// criteria, and recommends the fit that one chosen criterion rates best.
 ///
-/// Each fit is a call of kmeans() with the same options, except for the number of clusters. The criteria and their
-/// sources are described in gradus/kmeans_criteria.hpp. The distances between points are computed once for all fits.
+/// Each fit is a call of kmeans() with the same options, except for the number of clusters. Three criteria and their
+/// sources are described in gradus/kmeans_criteria.hpp, the elbow at KMeansCandidate. The distances between points are
+/// computed once for all fits.
 ///
 /// Complexity: the time of all fits, which run one after another, and the time of the criteria of all labelings. Memory
 /// in addition to the memory of one fit: labels and centroids of every fit.
@@ -21,14 +22,15 @@
 
 namespace gradus {
 
-/// The criterion that recommends a fit: the largest silhouette, the largest Calinski-Harabasz index, or the smallest
-/// Davies-Bouldin index.
-enum class KMeansCriterion : std::uint8_t { silhouette, calinski_harabasz, davies_bouldin };
+/// The criterion that recommends a fit: the largest silhouette, the largest Calinski-Harabasz index, the smallest
+/// Davies-Bouldin index, or the largest elbow.
+enum class KMeansCriterion : std::uint8_t { silhouette, calinski_harabasz, davies_bouldin, elbow };
 template <>
 inline constexpr auto enum_names<KMeansCriterion> =
     std::to_array<EnumName<KMeansCriterion>>({{KMeansCriterion::silhouette, "silhouette"},
                                               {KMeansCriterion::calinski_harabasz, "calinski-harabasz"},
-                                              {KMeansCriterion::davies_bouldin, "davies-bouldin"}});
+                                              {KMeansCriterion::davies_bouldin, "davies-bouldin"},
+                                              {KMeansCriterion::elbow, "elbow"}});
 
 struct KMeansChoiceOptions {
   std::vector<std::int64_t> clusters = {};  ///< numbers of clusters to compare, each at least 1, strictly ascending
@@ -43,6 +45,11 @@ struct KMeansCandidate {
   double seconds = 0;
   /// Empty if the number of clusters with points is below 2 or above n - 1.
   std::optional<KMeansCriteria> criteria = {};
+  /// Distance by which the curve of the inertia over the number of clusters sags below the straight line from the first
+  /// to the last candidate. The line's extent is 1 in both directions, and the elbow is 0 at its ends. Empty for fewer
+  /// than three candidates, and if the last inertia is not smaller than the first. Source: V. Satopaa et al., "Finding
+  /// a 'kneedle' in a haystack", ICDCS Workshops 2011.
+  std::optional<double> elbow = {};
 };
 
 template <class T>

@@ -191,7 +191,7 @@ Fields chosen(KMeansChoice<T> choice) {
     candidates.append(nb::make_tuple(one.clusters, one.inertia, one.iterations, one.seconds,
                                      kmeans_criterion(one, KMeansCriterion::silhouette),
                                      kmeans_criterion(one, KMeansCriterion::calinski_harabasz),
-                                     kmeans_criterion(one, KMeansCriterion::davies_bouldin)));
+                                     kmeans_criterion(one, KMeansCriterion::davies_bouldin), one.elbow));
   nb::dict recommended;
   for (const EnumName<KMeansCriterion>& row : enum_names<KMeansCriterion>) {
     const auto best = kmeans_recommended(choice.candidates, row.value);

@@ -97,7 +97,9 @@ class KMeansResult:
 class KMeansCandidate(NamedTuple):
     """One of the fits that choose_clusters() compares.
 
-    The criteria are None if fewer than 2 clusters have points, or if every point is alone in its cluster.
+    The criteria are None if fewer than 2 clusters have points, or if every point is alone in its cluster. The elbow
+    is how far the curve of the inertia sags below the straight line from the first to the last candidate, 0 at
+    both ends; it is None for fewer than 3 candidates.
     """
 
     clusters: int
@@ -107,6 +109,7 @@ class KMeansCandidate(NamedTuple):
     silhouette: float | None
     calinski_harabasz: float | None
     davies_bouldin: float | None
+    elbow: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,8 +420,9 @@ def choose_clusters(
 
     * `points`, `weights`: as for kmeans()
     * `clusters`: iterable of int, such as range(2, 21)
-    * `criterion`: "silhouette" or "calinski-harabasz", which recommend the largest value, or "davies-bouldin", which
-        recommends the smallest. The criteria are defined as in scikit-learn and do not depend on the weights.
+    * `criterion`: "silhouette", "calinski-harabasz" or "elbow", which recommend the largest value, or "davies-bouldin",
+        which recommends the smallest. But for the elbow, which depends on the candidates, the criteria are defined as
+        in scikit-learn and do not depend on the weights.
     * `silhouette_points`: int; if there are more points, the silhouette is computed from a random sample of this size
     * `init`: name of a method, as for kmeans()
 

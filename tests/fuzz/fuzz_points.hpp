@@ -1,4 +1,4 @@
-// What the fuzzers of point formats share.
+// Code that the fuzzers of point formats share.
 #pragma once
 
 #include <cstdint>

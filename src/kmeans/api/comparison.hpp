@@ -38,6 +38,7 @@ class Comparison {
     KMeansChoice<T> found;
     fit_all(found);
     add_criteria(found);
+    add_elbows(found.candidates);
     found.chosen = kmeans_recommended(found.candidates, call_.choice.criterion).value_or(0);
     found.result = std::move(results_[found.chosen]);
     deliver(found.result);
@@ -113,6 +114,15 @@ class Comparison {
     for (std::size_t index = 0; index < owners.size(); ++index)
       found.candidates[owners[index]].criteria = criteria.labelings[index];
     found.silhouette_points = criteria.silhouette_points;
+  }
+
+  static void add_elbows(std::vector<KMeansCandidate>& candidates) {
+    const double rise = candidates.front().inertia - candidates.back().inertia;
+    if (candidates.size() < 3 || !(rise > 0)) return;
+    const std::int64_t first = candidates.front().clusters;
+    const auto run = static_cast<double>(candidates.back().clusters - first);
+    for (KMeansCandidate& one : candidates)
+      one.elbow = (candidates.front().inertia - one.inertia) / rise - static_cast<double>(one.clusters - first) / run;
   }
 
   void deliver(KMeansResult<T>& result) const {

@@ -4,11 +4,13 @@
 namespace gradus {
 
 std::optional<double> kmeans_criterion(const KMeansCandidate& candidate, KMeansCriterion criterion) {
+  if (criterion == KMeansCriterion::elbow) return candidate.elbow;
   if (!candidate.criteria) return std::nullopt;
   switch (criterion) {
     case KMeansCriterion::silhouette: return candidate.criteria->silhouette;
     case KMeansCriterion::calinski_harabasz: return candidate.criteria->calinski_harabasz;
-    case KMeansCriterion::davies_bouldin: break;
+    case KMeansCriterion::davies_bouldin:
+    case KMeansCriterion::elbow: break;
   }
   return candidate.criteria->davies_bouldin;
 }

@@ -1,8 +1,10 @@
 // Compares kmeans_choose() with separate calls of kmeans() and kmeans_criteria().
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,7 +21,7 @@ using tests::error_of;
 using tests::same_bits;
 
 constexpr KMeansCriterion criteria[] = {KMeansCriterion::silhouette, KMeansCriterion::calinski_harabasz,
-                                        KMeansCriterion::davies_bouldin};
+                                        KMeansCriterion::davies_bouldin, KMeansCriterion::elbow};
 
 template <class T>
 class Choose : public testing::Test {};
@@ -42,17 +44,23 @@ Matrix<T> four_groups(std::int64_t n) {
 
 std::optional<std::size_t> plainly_recommended(const std::vector<KMeansCandidate>& candidates,
                                                KMeansCriterion criterion) {
+  const auto value_of = [&](const KMeansCandidate& one) -> std::optional<double> {
+    const KMeansCandidate& first = candidates.front();
+    const KMeansCandidate& last = candidates.back();
+    const auto share = [](double from, double at, double to) { return (at - from) / (to - from); };
+    if (criterion == KMeansCriterion::elbow)
+      return share(first.inertia, one.inertia, last.inertia) - share(static_cast<double>(first.clusters),
+                                                                     static_cast<double>(one.clusters),
+                                                                     static_cast<double>(last.clusters));
+    if (!one.criteria) return std::nullopt;
+    if (criterion == KMeansCriterion::silhouette) return one.criteria->silhouette;
+    return criterion == KMeansCriterion::calinski_harabasz ? one.criteria->calinski_harabasz
+                                                           : -one.criteria->davies_bouldin;
+  };
   std::optional<std::size_t> best;
-  double most = 0;
   for (std::size_t index = 0; index < candidates.size(); ++index) {
-    const auto& judged = candidates[index].criteria;
-    if (!judged || (criterion == KMeansCriterion::silhouette && !judged->silhouette)) continue;
-    const double value = criterion == KMeansCriterion::silhouette          ? *judged->silhouette
-                         : criterion == KMeansCriterion::calinski_harabasz ? judged->calinski_harabasz
-                                                                           : -judged->davies_bouldin;
-    if (best && value <= most) continue;
-    best = index;
-    most = value;
+    const std::optional<double> value = value_of(candidates[index]);
+    if (value && (!best || *value > *value_of(candidates[*best]))) best = index;
   }
   return best;
 }
@@ -130,7 +138,8 @@ TYPED_TEST(Choose, DrawsTheSilhouettesPointsByTheSeed) {
 
 TEST(Recommended, IsTheFirstOfEqualOnesAndNothingWhereNoneHasAValue) {
   const auto with = [](std::optional<double> silhouette, double calinski_harabasz, double davies_bouldin) {
-    return KMeansCandidate{.criteria = KMeansCriteria{silhouette, calinski_harabasz, davies_bouldin}};
+    return KMeansCandidate{.criteria = KMeansCriteria{silhouette, calinski_harabasz, davies_bouldin},
+                           .elbow = -davies_bouldin};
   };
   const std::vector<KMeansCandidate> none{{}, {}};
   for (const KMeansCriterion criterion : criteria) {
@@ -142,6 +151,23 @@ TEST(Recommended, IsTheFirstOfEqualOnesAndNothingWhereNoneHasAValue) {
   EXPECT_EQ(kmeans_criterion(some[0], KMeansCriterion::davies_bouldin), std::nullopt);
   EXPECT_EQ(kmeans_criterion(some[1], KMeansCriterion::silhouette), std::nullopt);
   EXPECT_EQ(kmeans_criterion(some[4], KMeansCriterion::davies_bouldin), 4);
+}
+
+TEST(ChooseCalls, FindTheElbow) {
+  const Matrix<double> points = four_groups<double>(300);
+  const std::vector<KMeansCandidate> some =
+      kmeans_choose(points, {.standardize = true, .seed = 1}, {.clusters = {1, 2, 3, 4, 5, 6, 9, 12}}).candidates;
+  EXPECT_EQ(some.front().elbow, 0);
+  EXPECT_EQ(some.back().elbow, 0);
+  EXPECT_EQ(kmeans_recommended(some, KMeansCriterion::elbow), 3U);
+  for (const std::vector<std::int64_t>& clusters : {std::vector<std::int64_t>{4}, {2, 9}})
+    for (const KMeansCandidate& one : kmeans_choose(points, {}, {.clusters = clusters}).candidates)
+      EXPECT_EQ(one.elbow, std::nullopt);
+  Matrix<double> same(9, 2);
+  std::fill_n(same.data(), 18, 7.0);  // every inertia is 0
+  for (const KMeansCandidate& one :
+       kmeans_choose(same, {.fewer_distinct = KMeansFewerDistinct::accept}, {.clusters = {1, 2, 3}}).candidates)
+    EXPECT_EQ(one.elbow, std::nullopt);
 }
 
 TEST(ChooseCalls, WithoutACriterionKeepTheFirstFit) {

@@ -1418,7 +1418,9 @@ class WhichK(Case):
         self.assertEqual(summary["choice"]["silhouette_points"], 600)
         takes = {"silhouette": best["k"],
                  "calinski-harabasz": max(fits, key=lambda fit: fit["calinski_harabasz"])["k"],
-                 "davies-bouldin": min(fits, key=lambda fit: fit["davies_bouldin"])["k"]}
+                 "davies-bouldin": min(fits, key=lambda fit: fit["davies_bouldin"])["k"],
+                 "elbow": max(fits, key=lambda fit: (fits[0]["inertia"] - fit["inertia"])
+                              / (fits[0]["inertia"] - fits[-1]["inertia"]) - (fit["k"] - 2) / 6)["k"]}
         self.assertEqual(summary["choice"]["takes"], takes)
         for name, k in takes.items():
             self.assertIn(f"{name} takes k = {k}", result.stdout)
@@ -1426,7 +1428,7 @@ class WhichK(Case):
         self.assertEqual(shape, (best["k"], 2))
         with open(os.path.join(out, "choice.csv")) as file:
             lines = file.read().splitlines()
-        self.assertEqual(lines[0], "k,inertia,silhouette,calinski_harabasz,davies_bouldin,iterations,seconds")
+        self.assertEqual(lines[0], "k,inertia,silhouette,calinski_harabasz,davies_bouldin,elbow,iterations,seconds")
         self.assertEqual([float(line.split(",")[2]) for line in lines[1:]], [fit["silhouette"] for fit in fits])
         # The stored fit is equal to a separate fit with the same k.
         alone = json.loads(self.succeed("kmeans", points, "-k", best["k"], "--restarts", 5, "--json").stdout)
