@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -209,6 +210,60 @@ std::string dcd_bytes(std::int64_t bytes) {
       std::ranges::generate(axis, [&] { return place(random); });
       record(bytes_of<float>(axis));
     }
+  return text;
+}
+
+/// Appends an integer or a float as XDR, that is, big-endian.
+void append_xdr(std::string& text, auto number) {
+  const auto bits = std::bit_cast<std::uint32_t>(number);
+  for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(bits >> static_cast<unsigned>(shift));
+}
+
+/// Returns frames of 10,000 atoms without a box. Each atom is written in full, as atoms are that are far apart.
+std::string xtc_bytes(std::int64_t bytes) {
+  constexpr std::int32_t atoms = 10'000;
+  constexpr std::uint64_t size = 50'000;  // coordinates are less than this
+  constexpr int bits_of_atom = 47;        // of size^3
+  std::string text;
+  std::mt19937_64 random(5);
+  while (std::ssize(text) < bytes) {
+    for (const std::int32_t number : {1995, atoms, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, atoms}) append_xdr(text, number);
+    append_xdr(text, 1000.0F);
+    for (int axis = 0; axis < 3; ++axis) append_xdr(text, std::int32_t{0});
+    for (int axis = 0; axis < 3; ++axis) append_xdr(text, static_cast<std::int32_t>(size - 1));
+    append_xdr(text, std::int32_t{30});
+    std::string packed;
+    int used = 8;  // bits of the last byte
+    const auto append_bits = [&](std::uint64_t value, int count) {
+      while (count-- > 0) {
+        if (used == 8) packed += '\0', used = 0;
+        const auto bit = static_cast<unsigned>(value >> static_cast<unsigned>(count)) & 1U;
+        packed.back() = static_cast<char>(static_cast<unsigned char>(packed.back()) | bit << (7U - used++));
+      }
+    };
+    for (int atom = 0; atom < atoms; ++atom) {
+      std::uint64_t number = random() % (size * size * size);
+      for (int left = bits_of_atom; left > 0; left -= 8, number >>= 8U) append_bits(number & 0xffU, std::min(left, 8));
+      append_bits(0, 1);  // no short atoms follow
+    }
+    append_xdr(text, static_cast<std::int32_t>(packed.size()));
+    text += packed.append((4 - packed.size() % 4) % 4, '\0');
+  }
+  return text;
+}
+
+std::string trr_bytes(std::int64_t bytes) {
+  constexpr std::int32_t atoms = 10'000;
+  std::string text;
+  std::mt19937 random(6);
+  std::uniform_real_distribution<float> place(0, 50);
+  while (std::ssize(text) < bytes) {
+    for (const std::int32_t number : {1993, 13, 12}) append_xdr(text, number);
+    text += "GMX_trn_file";
+    for (const std::int32_t number : {0, 0, 0, 0, 0, 0, 0, 12 * atoms, 0, 0, atoms, 0, 0, 0, 0})
+      append_xdr(text, number);
+    for (int number = 0; number < 3 * atoms; ++number) append_xdr(text, place(random));
+  }
   return text;
 }
 
@@ -420,6 +475,14 @@ class Samples {
           });
     });
     add_text("frames.dcd", dcd_bytes);
+    add_text("frames.xtc", xtc_bytes);
+    add_text("frames.trr", trr_bytes);
+    add_text("frames.pdb", [](std::int64_t bytes) {
+      return trajectory_text(bytes, "MODEL        1\n", "ENDMDL\n", [](int atom, double x, double y, double z) {
+        return fmt::format("ATOM  {:>5}  OW  SOL A   1    {:>8.3f}{:>8.3f}{:>8.3f}  1.00  0.00           O\n",
+                           atom % 100'000, x, y, z);
+      });
+    });
   }
 
   void add_patterns() {

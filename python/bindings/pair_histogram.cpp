@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "pair_histogram/api/groups.hpp"
 #include "pair_histogram/options.hpp"
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/execution.hpp"
@@ -59,6 +60,27 @@ PairHistogramResult result_of(const Doubles& edges, const Counts& counts, const 
   return result;
 }
 
+/// Returns the elements (counts, below, beyond, pairs) for the pairs within groups. A group consists of the rows of
+/// points from starts[group] to starts[group + 1], and of others in the same way.
+Fields count_in_groups(const Input& points, const std::optional<Input>& others, const Input& rows, const Input& starts,
+                       const std::optional<Input>& other_rows, const std::optional<Input>& other_starts,
+                       const OptionValues& given, const Request& request) {
+  return with_element_of(points, [&]<class T>(T) -> Fields {
+    using pair_histogram_detail::Groups;
+    auto options = options_of<PairHistogramOptions>(given);
+    options.bins = pair_histogram_complete_bins(options);
+    const Groups groups{vector_of<const std::int64_t>(rows, "rows"), vector_of<const std::int64_t>(starts, "starts")};
+    const Groups other_groups{vector_of<std::int64_t>(other_rows, "other rows"),
+                              vector_of<std::int64_t>(other_starts, "other starts")};
+    const auto view = matrix_of<const T>(points, "points");
+    const auto other_view = matrix_of<T>(others, "others");
+    PairHistogramResult result = Job(request).run([&](const Execution& execution) {
+      return pair_histogram_detail::count_in_groups<T>(view, other_view, groups, other_groups, options, execution);
+    });
+    return nb::make_tuple(to_numpy(std::move(result.counts)), result.below, result.beyond, result.pairs);
+  });
+}
+
 /// Converts the tuple (edges, counts, weighted, below, beyond, pairs, flat, rechecked) to a result.
 PairHistogramResult result_of(const Fields& fields) {
   return result_of(nb::cast<Doubles>(fields[0]), nb::cast<Counts>(fields[1]),
@@ -90,6 +112,8 @@ void bind_pair_histogram(nb::module_& module) {
   bind_options<PairHistogramOptions>(module, "pair_histogram_options");
   module.def("pair_histogram", &count, arg("points"), arg("others").none(), arg("weights").none(),
              arg("other_weights").none(), arg("options"), arg("request"));
+  module.def("pair_histogram_in_groups", &count_in_groups, arg("points"), arg("others").none(), arg("rows"),
+             arg("starts"), arg("other_rows").none(), arg("other_starts").none(), arg("options"), arg("request"));
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
              arg("points"), arg("others"), arg("volume"), arg("frames"));

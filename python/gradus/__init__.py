@@ -46,6 +46,7 @@ from gradus._life import LifeResult, LifeTree, life
 from gradus._machine import Gpu, Variant, gpus, info, problems, variants
 from gradus._matmul import matmul
 from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair_histogram
+from gradus._radial_distribution import RadialDistributionResult, radial_distribution
 from gradus._repeat import repeat
 from gradus._shortest_paths import ShortestPathsResult, shortest_paths
 
@@ -86,6 +87,7 @@ __all__ = [
     "OutOfMemoryError",
     "PairHistogramResult",
     "RadialDistribution",
+    "RadialDistributionResult",
     "RunReport",
     "ShortestPathsResult",
     "UnsupportedError",
@@ -110,6 +112,7 @@ __all__ = [
     "matmul",
     "pair_histogram",
     "problems",
+    "radial_distribution",
     "repeat",
     "shortest_paths",
     "variants",

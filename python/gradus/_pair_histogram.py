@@ -90,11 +90,13 @@ class PairHistogramResult:
                 "rdf", f"all points have the same {self.flat}, and the box is thin there, so that shells in space do not "
                 f"fit them: dimensions='{plane}' counts in their plane, dimensions='xyz' in space all the same"
             )
-        return RadialDistribution(
-            *_core.pair_histogram_radial_distribution(
-                self._fields(), self.dimensions, self.points, self.others, space, self.frames
-            )
+        g, density, coordination = _core.pair_histogram_radial_distribution(
+            self._fields(), self.dimensions, self.points, self.others, space, self.frames
         )
+        all_pairs = self.frames * (self.points * self.others or self.points * (self.points - 1) // 2)
+        if 0 < self.pairs < all_pairs:  # some pairs are left out: g is relative to the others
+            g = g * (all_pairs / self.pairs)
+        return RadialDistribution(g, density, coordination)
 
     def __repr__(self) -> str:
         frames = "" if self.frames == 1 else f"{self.frames} frames, "

@@ -105,6 +105,11 @@ def encode(codebooks, points, memory_limit=None, threads=None, **_):
     return gradus.kmeans_encode(codebooks, points, threads=threads, memory_limit=memory_limit)
 
 
+def distribution(box, points, memory_limit=None, pinning=None, block_size=None, **named):
+    """Calls radial_distribution(), which lacks some of the common arguments."""
+    return gradus.radial_distribution((box, points), memory_limit=memory_limit, **named)
+
+
 CALLS_OF = {
     "kmeans": lambda draw: (gradus.kmeans, (draw(arrays()), draw(numbers)), {
         "init": draw(st.one_of(st.sampled_from(["k-means++", "k-means||", "random", "first", "other"]), arrays())),
@@ -139,6 +144,10 @@ CALLS_OF = {
         "periodic": draw(st.sampled_from(["xyz", "xyz", "xy", "z", "none", "w"])), "fold": draw(st.booleans()),
         "dimensions": draw(st.sampled_from([None, None, "x", "xy", "xz", "xyz", ""])),
         "others": draw(maybe(arrays())), "weights": draw(maybe(arrays(1)))}),
+    "radial_distribution": lambda draw: (distribution, (draw(maybe(arrays())), draw(arrays())), {
+        "bin_width": draw(maybe(sizes)), "bins": draw(maybe(numbers)), "cutoff": draw(maybe(sizes)), "volume": draw(maybe(sizes)),
+        "edges": draw(maybe(st.lists(sizes, max_size=4))), "dimensions": draw(st.sampled_from([None, None, "x", "xy", "xyz", ""])),
+        "select": draw(maybe(arrays(1))), "other": draw(maybe(arrays(1))), "exclude_same": draw(maybe(arrays(1))), "blocks": draw(numbers)}),
     "shortest_paths": lambda draw: (gradus.shortest_paths, (draw(arrays()),), {
         "directed": draw(st.booleans()), "unweighted": draw(st.booleans()), "predecessors": draw(st.booleans()), "no_edge": draw(maybe(sizes)),
         "sources": draw(maybe(st.lists(numbers, max_size=3)))}),

@@ -182,6 +182,8 @@ TEST_F(ForeignFormats, EachContentIsKnownToEveryReaderUnderAnyName) {
     for (auto sample = first; sample != last; ++sample) {
       if (!row.has_content(sample->second)) continue;  // the sample is for another row with the same name
       for (const Reader reader : all_readers) {
+        if ((row.readers & Remedy::bit(reader)) != 0 && row.remedy("f", reader).empty())
+          continue;  // the reader reads it
         expect_refused(reader, file("anything", sample->second), row);
         for (const std::string& name : own_names(reader)) expect_refused(reader, file(name, sample->second), row);
       }
@@ -200,7 +202,10 @@ TEST_F(ForeignFormats, EachNameIsKnownToEveryReaderThatDoesNotTakeIt) {
         const std::string path = file(word.starts_with('.') ? "x" + word : word, "?");
         SCOPED_TRACE(path);
         const std::string message = refusal(reader, path);
-        EXPECT_NE(message.find("has the name of " + std::string(row.name)), std::string::npos) << message;
+        const bool is_trajectory = (row.readers & Remedy::bit(Reader::frames)) != 0;  // points are read from a frame
+        const bool names_it = message.find("has the name of " + std::string(row.name)) != std::string::npos;
+        EXPECT_TRUE(names_it || (is_trajectory && message.find("the frames of a trajectory") != std::string::npos))
+            << message;
       }
     }
   }

@@ -1,6 +1,7 @@
 """Writes the fuzzers' seeds into corpus/. Some seeds are also fixtures of src/files/*_test.cpp.
 
-Needs numpy, h5py and Pillow. Run this script only to add a kind of file. In the pictures, the pixel (x, y) has the values (40
+All contents are made here, from numbers of this script, and have the licence of the project. Needs numpy, h5py, Pillow and
+MDAnalysis. Run this script only to add a kind of file. In the pictures, the pixel (x, y) has the values (40
 x + 10 y, 200 - 30 x - 20 y, 90 + 5 x y) and the opacity 255 - 60 x, for 0 <= x < 5 and 0 <= y < 3."""
 import gzip
 import io
@@ -219,6 +220,61 @@ put("trajectory/slab.xyz", b'1\nLattice="5, 1, 0 0, 6, 0 0, 0, 0" pbc="1 1 0"\nH
 put("trajectory/unsorted.dump", b"ITEM: NUMBER OF ATOMS\n3\nITEM: BOX BOUNDS pp ff pp\n0 4\n0 0\n0 7\nITEM: ATOMS x id z type y\n"
     b"1 7 3 A 2\n4 3 6 B 5\n7 5 9 A 8\n")
 put("trajectory/filled.gro", b"t\n1\n*****NA      NA*****   1.100   2.100   3.100\n1000.000001000.000001000.00000\n")
+
+# ---- Trajectories of Gromacs ----
+# MDAnalysis writes these files from the coordinates below, so that the reader and the writer share no code.
+
+
+def gromacs(name, frames, dimensions, **more):
+    """Writes frames (in nm) with a cell (lengths in nm, angles in degrees)."""
+    import MDAnalysis
+
+    universe = MDAnalysis.Universe.empty(len(frames[0]), trajectory=True, velocities="velocities" in more)
+    path = corpus / "trajectory" / name
+    with MDAnalysis.Writer(str(path), len(frames[0]), **{key: value for key, value in more.items() if key == "precision"}) as writer:
+        for number, points in enumerate(frames):
+            universe.atoms.positions = 10 * points
+            if "velocities" in more:
+                universe.atoms.velocities = 10 * more["velocities"]
+            universe.dimensions = None if dimensions is None else [*(10 * np.array(dimensions[:3])), *dimensions[3:]]
+            universe.trajectory.ts.frame = number
+            writer.write(universe.atoms)
+    return path.read_bytes()
+
+
+def water(molecules, frames, length):
+    """Returns frames of molecules of three atoms, in integers of pm."""
+    random = np.random.default_rng(3)
+    place = random.integers(0, 1000 * length, (frames, molecules, 1, 3))
+    return (place + np.array([[0, 0, 0], [96, 0, 0], [-24, 93, 0]])).reshape(frames, -1, 3) / 1000
+
+
+waters = gromacs("water.xtc", water(30, 2, 3), (3, 3.25, 3.5, 80, 75, 100))
+put("trajectory/large.xtc", b"".join(  # the same first frame, with a size of 64 bits
+    (struct.pack(">i", 2023), waters[4:88], bytes(4), waters[88 : len(waters) // 2 - len(waters) // 2 % 4])))
+gromacs("few.xtc", water(2, 2, 3), (3, 3, 3, 90, 90, 90))
+gromacs("wide.xtc", water(5, 1, 3) * [1e4, 1, 1], None)
+gromacs("chain.xtc", np.arange(60).reshape(1, 20, 3) / 1000, (9, 9, 9, 90, 90, 90), precision=4)
+gromacs("water.trr", water(3, 2, 3), (3, 3.25, 3.5, 80, 75, 100), velocities=np.zeros((9, 3)))
+
+
+def trr(kind, sizes, atoms, numbers):
+    """Returns a frame of TRR with numbers of the kind "f" or "d"."""
+    return (struct.pack(">iii12s", 1993, 13, 12, b"GMX_trn_file") + struct.pack(">10i", *sizes) + struct.pack(">iii", atoms, 0, 0) +
+            struct.pack(f">{2 + len(numbers)}{kind}", 0, 0, *numbers))
+
+
+put("trajectory/double.trr", trr("d", (0, 0, 72, 0, 0, 0, 0, 48, 0, 0), 2, (9, 0, 0, 0, 8, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6.5)) +
+    trr("f", (0, 0, 0, 0, 0, 0, 0, 0, 24, 0), 2, range(6)) + trr("f", (0, 0, 0, 0, 0, 0, 0, 24, 0, 0), 2, (1, 2, 3, 4, 5, 6.5)))
+
+# ---- PDB ----
+ATOM = "ATOM  {:>5} {:<4} {:<3} A{:>4}    {:8.3f}{:8.3f}{:8.3f}  1.00  0.00          {:>2}\n"
+oxygen, hydrogen = ATOM.format(1, " OW", "SOL", 1, 1, 2, 3, "O"), ATOM.format(2, " HW1", "SOL", 1, 2, 2, 3.5, "H")
+put("trajectory/models.pdb", ("TITLE     water\nCRYST1   20.000   21.000   22.000  90.00  80.00 100.00 P 1           1\nMODEL        1\n" +
+    oxygen + hydrogen + "TER\nENDMDL\nMODEL        2\n" + hydrogen.replace("HW1", "OH1") + "ENDMDL\nEND\n").encode())
+put("trajectory/plain.pdb", (oxygen[:54] + "\n" + hydrogen.replace("    2", "*****", 1).replace("ATOM  ", "HETATM")[:54] + "\n").encode())
+put("trajectory/crystal.pdb", ("CRYST1   20.000   20.000   20.000  90.00  90.00  90.00 P 21 21 21    4\n" + oxygen + "END\n" +
+    "CRYST1    1.000    1.000    1.000  90.00  90.00  90.00 P 1           1\n" + hydrogen + "END\nCONECT    1    2\n").encode())
 (corpus / "atom_selection").mkdir(exist_ok=True)
 put("atom_selection/words", b"type O,H and not (element N or name H)")
 put("atom_selection/numbers", b"id 7-9, 70 or index 0-2")

@@ -15,7 +15,10 @@ namespace gradus::files {
   FORMAT(xyz) \
   FORMAT(lammps) \
   FORMAT(gro) \
-  FORMAT(dcd)
+  FORMAT(dcd) \
+  FORMAT(xtc) \
+  FORMAT(trr) \
+  FORMAT(pdb)
 // clang-format on
 #define FORMAT(id) extern constinit const TrajectoryFormat id##_trajectories;
 GRADUS_TRAJECTORY_FORMATS

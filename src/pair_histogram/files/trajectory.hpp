@@ -40,6 +40,8 @@ const TrajectoryFormat* trajectory_by_content(std::string_view beginning);
 /// * DCD with 32-bit coordinates, in either byte order, without fixed atoms. The format has no kinds of atoms. The cell
 ///   is given by lengths and angles, by lengths and cosines, or by a symmetric matrix (CHARMM 25 and later). The corner
 ///   is at zero, and the cell is periodic unless it is zero.
+/// * XTC and TRR of Gromacs, without kinds of atoms. The box is periodic unless it is zero. Lengths are in nm.
+/// * PDB: atoms by the columns of ATOM and HETATM, frames by MODEL, ENDMDL and END, and the box by CRYST1.
 ///
 /// Atoms with ids (LAMMPS, XYZ) are returned in the order of their ids. Duplicate ids and all other deviations from
 /// these formats throw InputError, which states the file and the line (in DCD, the byte). Numbers in text may have a

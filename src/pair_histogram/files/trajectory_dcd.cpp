@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 
 #include "core/column_ranges.hpp"
 #include "core/stop.hpp"
@@ -161,26 +160,6 @@ class DcdFrames : public FrameParser {
   using Cell = std::array<double, 6>;  ///< the six numbers of a cell, in the file's order
   static bool is_possible_length(double length) { return length > 0 && length <= core::largest_magnitude; }
 
-  /// Returns the vectors of a cell that is given by lengths and angles (A, gamma, B, beta, alpha, C). Returns nothing
-  /// if there is no such cell.
-  static std::optional<BoxVectors> vectors_of_angles(const Cell& cell, bool in_degrees) {
-    constexpr double right = 90;
-    constexpr double straight = 180;
-    const auto [a, gamma, b, beta, alpha, c] = cell;
-    std::array<double, axes> cosines = {alpha, beta, gamma};
-    for (double& cosine : cosines) {
-      if (in_degrees && !(cosine > 0 && cosine < straight)) return std::nullopt;
-      if (in_degrees) cosine = cosine == right ? 0 : std::cos(cosine / straight * std::numbers::pi);
-      else if (!(std::abs(cosine) <= 1)) return std::nullopt;
-    }
-    const double sine = std::sqrt(1 - cosines[2] * cosines[2]);
-    const double x = c * cosines[1];
-    const double y = c * (cosines[0] - cosines[1] * cosines[2]) / sine;
-    const double z = std::sqrt(c * c - x * x - y * y);
-    if (!(sine > 0 && z > 0)) return std::nullopt;
-    return BoxVectors{a, 0, 0, b * cosines[2], b * sine, 0, x, y, z};
-  }
-
   /// Returns the vectors of a cell that is given by a matrix (XX, XY, YY, XZ, YZ, ZZ). Returns nothing if the matrix is
   /// not positive definite.
   static std::optional<BoxVectors> vectors_of_matrix(const Cell& cell) {
@@ -225,7 +204,7 @@ class DcdFrames : public FrameParser {
         core::number_text(cell[4]) + ", " + core::number_text(cell[3]) + " and " + core::number_text(cell[1]);
     const bool writes_matrix = version_ >= first_with_matrix;
     const std::optional<BoxVectors> by_matrix = vectors_of_matrix(cell);
-    const std::optional<BoxVectors> by_angles = vectors_of_angles(cell, !are_cosines);
+    const std::optional<BoxVectors> by_angles = vectors_of_angles({cell[0], cell[2], cell[5]}, angles, !are_cosines);
     const bool may_be_angles = by_angles && (are_cosines || are_angles);
     const bool is_orthogonal_either_way = std::ranges::all_of(angles, [](double value) { return value == 0; });
     if (may_be_angles && (!writes_matrix || !by_matrix)) return by_angles;

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <set>
 #include <sstream>
@@ -267,9 +268,142 @@ TEST(Trajectory, GroNumbersThatFillTheirColumns) {
   EXPECT_EQ(frame->labels.ids, nullptr);
 }
 
+std::vector<Frame> frames_of(const std::string& name) { return frames_in(content(corpus + "trajectory/" + name)); }
+
+/// Expects the molecules of tests/fuzz/make_corpus.py, whose atoms 1 and 2 have the same place relative to atom 0.
+void expect_molecules(const Frame& frame, std::int64_t molecules, double tolerance) {
+  ASSERT_EQ(frame.points.rows(), 3 * molecules);
+  const auto view = frame.points.view<double>();
+  const double places[2][3] = {{0.096, 0, 0}, {-0.024, 0.093, 0}};
+  for (std::int64_t atom = 0; atom < view.rows(); ++atom)
+    for (std::int64_t axis = 0; axis < 3; ++axis) {
+      const double place = atom % 3 == 0 ? 0 : places[atom % 3 - 1][axis];
+      EXPECT_NEAR(view(atom, axis) - view(atom - atom % 3, axis), place, tolerance) << atom << ", " << axis;
+    }
+}
+
+TEST(Trajectory, XtcFilesThatMdanalysisWrote) {
+  const std::vector<Frame> waters = frames_of("water.xtc");
+  ASSERT_EQ(waters.size(), 2u);
+  for (const Frame& frame : waters) expect_molecules(frame, 30, 1e-14);
+  EXPECT_NE(rows_of(waters[0].points), rows_of(waters[1].points));
+  ASSERT_EQ(waters[0].box.size(), 9u);
+  EXPECT_EQ(waters[0].box[0], 3.0);
+  EXPECT_NEAR(waters[0].box[4], 3.25 * std::sin(100 / 180. * std::numbers::pi), 1e-6);
+  EXPECT_EQ(waters[0].periodic, "xyz");
+  EXPECT_EQ(rows_of(frames_of("large.xtc").at(0).points), rows_of(waters[0].points));
+  expect_molecules(frames_of("few.xtc").at(1), 2, 1e-6);
+
+  const std::vector<Frame> chain = frames_of("chain.xtc");
+  const auto view = chain.at(0).points.view<double>();
+  for (std::int64_t atom = 0; atom < 20; ++atom)
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      EXPECT_EQ(view(atom, axis), static_cast<double>(3 * atom + axis) / 1000);  // not a float, but the decimal number
+  EXPECT_EQ(chain.at(0).box, (std::vector{9., 9., 9.}));
+
+  const std::vector<Frame> wide = frames_of("wide.xtc");  // 30 µm long: each coordinate has its bits
+  ASSERT_EQ(wide.at(0).points.rows(), 15);
+  EXPECT_TRUE(wide[0].box.empty());
+  const auto places = wide[0].points.view<double>();
+  for (std::int64_t atom = 1; atom < 15; atom += 3) {
+    EXPECT_NEAR(places(atom, 0) - places(atom - 1, 0), 960, 0.01);
+    EXPECT_EQ(places(atom, 1), places(atom - 1, 1));
+  }
+}
+
+TEST(Trajectory, DamagedXtc) {
+  const std::string good = content(corpus + "trajectory/water.xtc");
+  const auto with = [&](std::size_t place, std::uint32_t number) {
+    std::string text = good;
+    for (std::size_t byte = 0; byte < 4; ++byte) text[place + byte] = static_cast<char>(number >> (24 - 8 * byte));
+    return text;
+  };
+  EXPECT_EQ(refusal_of(with(412, 1996)), "t: a frame of XTC begins with 1995 or 2023, not 1996 (byte 416)");
+  EXPECT_EQ(refusal_of(with(4, 0xffffffff)), "t: -1 is not a number of atoms (byte 4)");
+  EXPECT_EQ(refusal_of(with(52, 7)), "t: the frame has 90 atoms, and 7 positions (byte 56)");
+  EXPECT_EQ(refusal_of(with(16, 0x7f800000)), "t: a number of the box is not finite (byte 16)");
+  EXPECT_EQ(refusal_of(with(56, 0)), "t: the precision is 0, and must be above zero (byte 60)");
+  expect_contains(refusal_of(with(84, 8)), "t: short atoms take 8 bits; 9 to 73 are possible");
+  expect_contains(refusal_of(with(84, 74)), "t: short atoms take 74 bits");
+  expect_contains(refusal_of(with(72, 0x80000000)), "t: the coordinates go from");
+  expect_contains(refusal_of(with(88, 4000)), "t: the file is cut off in the positions");
+  std::string many = with(4, 2'000'000'000);
+  many.replace(52, 4, many, 4, 4);
+  expect_contains(refusal_of(many), "t: 2000000000 atoms do not fit into 318 bytes");
+  std::string more = with(4, 91);
+  more.replace(52, 4, more, 4, 4);
+  expect_contains(refusal_of(more), "t: ");
+}
+
+TEST(Trajectory, TrrFiles) {
+  const std::vector<Frame> waters = frames_of("water.trr");
+  ASSERT_EQ(waters.size(), 2u);
+  for (const Frame& frame : waters) expect_molecules(frame, 3, 1e-6);
+  EXPECT_EQ(waters[0].box.size(), 9u);
+  const std::vector<Frame> frames = frames_of("double.trr");
+  ASSERT_EQ(frames.size(), 2u) << "the frame of velocities alone is left out";
+  for (const Frame& frame : frames) EXPECT_EQ(rows_of(frame.points), (Rows{{1, 2, 3}, {4, 5, 6.5}}));
+  EXPECT_EQ(frames[0].box, (std::vector{9., 8., 7.}));
+  EXPECT_TRUE(frames[1].box.empty());
+  std::string text = content(corpus + "trajectory/double.trr");
+  text[24 + 7 * 4 + 3] = 40;
+  expect_contains(refusal_of(text), "t: 2 atoms do not take 40 bytes");
+  text[3] = 1;
+  expect_contains(message_of<InputError>([&] {
+                    for (const TrajectoryFormat* format : trajectory_formats())
+                      if (format->file.endings == ".trr") TrajectoryReader(bytes(text), "t", {}, false, format).next();
+                  }),
+                  "t: a frame of TRR begins with 1993, not 1793");
+}
+
+TEST(Trajectory, PdbFiles) {
+  const std::string text = content(corpus + "trajectory/models.pdb");
+  TrajectoryReader reader(bytes(text), "t", {}, true);
+  const std::optional<Frame> first = reader.next();
+  EXPECT_EQ(rows_of(first->points), (Rows{{1, 2, 3}, {2, 2, 3.5}}));
+  EXPECT_EQ(first->labels.names->words, (std::vector<std::string>{"OW", "HW1"}));
+  EXPECT_EQ(first->labels.elements->words, (std::vector<std::string>{"O", "H"}));
+  EXPECT_EQ(first->labels.residues->words, (std::vector<std::string>{"SOL"}));
+  EXPECT_EQ(*first->labels.ids, (std::vector<std::int64_t>{1, 2}));
+  ASSERT_EQ(first->box.size(), 9u);
+  EXPECT_EQ(first->box[0], 20.0);
+  const std::optional<Frame> second = reader.next();
+  EXPECT_EQ(second->points.rows(), 1);
+  EXPECT_EQ(second->box, first->box);
+  EXPECT_FALSE(reader.next());
+
+  const std::string plain = content(corpus + "trajectory/plain.pdb");
+  TrajectoryReader of_plain(bytes(plain), "t", {}, true);
+  const std::optional<Frame> frame = of_plain.next();
+  EXPECT_EQ(frame->points.rows(), 2);
+  EXPECT_TRUE(frame->box.empty());
+  EXPECT_EQ(frame->labels.ids, nullptr);
+  EXPECT_EQ(frame->labels.elements, nullptr);
+
+  const std::vector<Frame> crystal = frames_of("crystal.pdb");
+  ASSERT_EQ(crystal.size(), 2u);
+  expect_contains(crystal[0].undecided_box, "t:1: the cell has the space group 'P 21 21 21'");
+  EXPECT_TRUE(crystal[1].box.empty() && crystal[1].undecided_box.empty());
+
+  const std::string atom = "ATOM      1  OW  SOL A   1       1.000   2.000   3.000\n";
+  expect_contains(refusal_of(atom + "ATOM      1  OW  SOL A   1       1.000   2.000\n"),
+                  "t:2: 46 characters, but 54 are needed for an atom");
+  expect_contains(refusal_of("CRYST1   20.000   20.000   20.000  90.00 190.00  90.00 P 1\n" + atom),
+                  "t:1: there is no cell with these lengths and angles");
+  expect_contains(refusal_of("ATOM      1  OW  SOL A   1       1.0x0   2.000   3.000\n"),
+                  "t:1: '1.0x0' is not a number");
+  const std::string cell = "CRYST1   20.000   20.000   20.000  90.00  90.00  90.00 P 1\n";
+  EXPECT_EQ(frames_in("MODEL        1\n" + cell + atom + "ENDMDL\n").at(0).box, (std::vector{20., 20., 20.}));
+  expect_contains(refusal_of("MODEL        1\n" + atom + "ENDMDL\n" + cell + "MODEL        2\n" + atom + "ENDMDL\n"),
+                  "t:4: CRYST1 follows the first model");
+  const std::string late = atom + "END\n" + cell + atom + "END\n";
+  expect_contains(message_of<InputError>([&] { TrajectoryReader(bytes(late), "t").next(); }), "t:3: CRYST1 follows");
+  EXPECT_EQ(frames_in("REMARK\n\n" + atom + "END\n\n" + atom + "\n\nMASTER\n").size(), 2u);
+}
+
 TEST(Trajectory, BoxesAloneAreThoseOfTheFrames) {
-  for (const std::string name :
-       {"extended.xyz", "lammps.dump", "triclinic.dump", "triclinic.xyz", "water.gro", "charmm.dcd", "big.dcd"}) {
+  for (const std::string name : {"extended.xyz", "lammps.dump", "triclinic.dump", "triclinic.xyz", "water.gro",
+                                 "charmm.dcd", "big.dcd", "water.xtc", "water.trr", "double.trr", "models.pdb"}) {
     SCOPED_TRACE(name);
     const std::string text = content(corpus + "trajectory/" + name);
     TrajectoryReader whole(bytes(text), "t");
@@ -292,7 +426,14 @@ TEST(Trajectory, AFileThatEndsInsideAFrame) {
   const std::string gro = "t\n1\n    1NA      NA    1   1.100   2.100   3.100\n4 6 8\nt\n1\n";
   std::string dcd = content(corpus + "trajectory/charmm.dcd");
   dcd.pop_back();
-  for (const std::string& text : {xyz, dump, gro, dcd})
+  std::string pdb = content(corpus + "trajectory/models.pdb");
+  pdb.resize(pdb.rfind("ENDMDL"));
+  std::vector<std::string> texts = {xyz, dump, gro, dcd, pdb};
+  for (const char* name : {"water.xtc", "few.xtc", "wide.xtc", "water.trr", "double.trr"}) {
+    texts.push_back(content(corpus + "trajectory/" + name));
+    texts.back().pop_back();
+  }
+  for (const std::string& text : texts)
     for (const FrameParts parts : {FrameParts::none, FrameParts::box, FrameParts::all}) {
       TrajectoryReader reader(bytes(text), "t");
       message_of<CutFrameError>([&] {
@@ -416,7 +557,8 @@ TEST_F(TrajectoryFile, NoReaderOfPointsTakesThem) {
   EXPECT_FALSE(is_table(file));
   EXPECT_FALSE(is_npy(file));
   expect_contains(message_of<InputError>([&] { read_points(put("b.bin", "1 2\n")); }),
-                  "trajectories read .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro and .dcd");
+                  "trajectories read .xyz, .extxyz, .lammpstrj, .dump, .lammpsdump, .gro, .dcd, .xtc, .trr, .pdb and "
+                  ".ent");
 }
 
 }  // namespace

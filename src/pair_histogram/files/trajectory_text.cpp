@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -127,6 +128,12 @@ bool TextFrames::at_end() {
   return false;
 }
 
+std::optional<std::string_view> TextFrames::peek() {
+  if (TextFrames::at_end()) return std::nullopt;
+  line_ += std::exchange(blank_, 0);
+  return *ahead_;
+}
+
 std::int64_t TextFrames::atom_count(std::string_view text, std::int64_t least) const {
   const std::string_view word = trimmed(text);
   std::int64_t count = 0;
@@ -179,18 +186,41 @@ std::string_view flaw_of(const BoxVectors& vectors, std::string_view periodic, b
 
 }  // namespace
 
-void TextFrames::set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
-                         std::string periodic) const {
+std::string_view put_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
+                         std::string periodic) {
   const std::string_view repeated = periodic.empty() ? "xyz" : std::string_view(periodic);
   const bool orthogonal = is_orthogonal(vectors, repeated);
-  if (const std::string_view flaw = flaw_of(vectors, repeated, orthogonal); !flaw.empty()) {
-    if (periodic.empty()) return;
-    fail(std::string(flaw));
-  }
+  if (const std::string_view flaw = flaw_of(vectors, repeated, orthogonal); !flaw.empty())
+    return periodic.empty() ? std::string_view() : flaw;
   if (orthogonal) frame.box = {vectors[0], vectors[4], vectors[8]};
   else frame.box.assign(vectors.begin(), vectors.end());
   frame.box_origin.assign(corner.begin(), corner.end());
   frame.periodic = std::move(periodic);
+  return {};
+}
+
+void TextFrames::set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
+                         std::string periodic) const {
+  if (const std::string_view flaw = put_box(frame, vectors, corner, std::move(periodic)); !flaw.empty())
+    fail(std::string(flaw));
+}
+
+std::optional<BoxVectors> vectors_of_angles(const std::array<double, trajectory_axes>& lengths,
+                                            std::array<double, trajectory_axes> angles, bool in_degrees) {
+  constexpr double right = 90;
+  constexpr double straight = 180;
+  const auto [a, b, c] = lengths;
+  for (double& cosine : angles) {
+    if (in_degrees && !(cosine > 0 && cosine < straight)) return std::nullopt;
+    if (in_degrees) cosine = cosine == right ? 0 : std::cos(cosine / straight * std::numbers::pi);
+    else if (!(std::abs(cosine) <= 1)) return std::nullopt;
+  }
+  const double sine = std::sqrt(1 - angles[2] * angles[2]);
+  const double x = c * angles[1];
+  const double y = c * (angles[0] - angles[1] * angles[2]) / sine;
+  const double z = std::sqrt(c * c - x * x - y * y);
+  if (!(sine > 0 && z > 0)) return std::nullopt;
+  return BoxVectors{a, 0, 0, b * angles[2], b * sine, 0, x, y, z};
 }
 
 double TextFrames::number(std::string_view word, const char* what) const {

@@ -40,6 +40,16 @@ using BoxVectors = std::array<double, trajectory_axes * trajectory_axes>;
 /// Returns true if the vectors named by `periodic` are along x, y and z.
 bool is_orthogonal(const BoxVectors& vectors, std::string_view periodic = "xyz");
 
+/// Returns the vectors of a cell with these lengths and these angles (alpha, beta, gamma), or the cosines of the
+/// angles. Returns nothing if there is no such cell.
+std::optional<BoxVectors> vectors_of_angles(const std::array<double, trajectory_axes>& lengths,
+                                            std::array<double, trajectory_axes> angles, bool in_degrees = true);
+
+/// Sets the frame's box, which repeats in the directions `periodic`. Returns the reason if it is no box, otherwise "".
+/// If it repeats in no direction, an invalid box is ignored.
+std::string_view put_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
+                         std::string periodic);
+
 class TextFrames : public FrameParser {
  public:
   TextFrames(std::unique_ptr<TextInput> text, std::stop_token stop, bool labels);
@@ -60,8 +70,10 @@ class TextFrames : public FrameParser {
   /// error that says that `what` is missing.
   std::string_view line(const char* what);
   std::string_view line_of_atom(std::int64_t atom, std::int64_t count);
-  /// Skips blank lines and returns true if nothing else is left.
-  bool at_end();
+  /// Skips what may separate frames, by default blank lines, and returns true if nothing else is left.
+  virtual bool at_end();
+  /// Returns the next line that is not blank, which the next call of line() returns again, or nothing at the end.
+  std::optional<std::string_view> peek();
 
   /// Parses the number of atoms. Throws if a file in memory is too short for that many atoms, each of which takes at
   /// least `least` bytes.
@@ -71,8 +83,7 @@ class TextFrames : public FrameParser {
   /// Skips the lines of the atoms. A line that begins with `head` is an error, because the frame then has fewer atoms
   /// than it claims.
   void pass_atoms(std::int64_t count, std::string_view head = {});
-  /// Sets the frame's box, which repeats in the directions `periodic`. If it repeats in no direction, an invalid box is
-  /// ignored.
+  /// Calls put_box() and throws if it is no box.
   void set_box(Frame& frame, const BoxVectors& vectors, const std::array<double, trajectory_axes>& corner,
                std::string periodic) const;
 

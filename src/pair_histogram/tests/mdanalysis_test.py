@@ -17,7 +17,7 @@ try:
     import MDAnalysis
     import MDAnalysisTests
     import numpy as np
-    from MDAnalysis.coordinates import DCD, GRO, LAMMPS, XYZ
+    from MDAnalysis.coordinates import DCD, GRO, LAMMPS, PDB, TRR, XTC, XYZ
     from MDAnalysis.lib.mdamath import triclinic_vectors
 except ImportError:
     MDAnalysis = None
@@ -26,12 +26,14 @@ ATOMS = 1500  # number of atoms used per frame
 BINS = 40
 TOLERANCE = 2e-4  # MDAnalysis keeps positions in 32 bits
 # Files that the command rejects, with words of the reason. The command and MDAnalysis must agree on all other files.
-REFUSED = {}
+REFUSED = {".pdb": "the space group", "model_then_cryst.pdb": "CRYST1 follows the first model", "model.pdb.gz": "a tar archive",
+           "cryst.pdb.gz": "a tar archive"}
 
 
 def readers():
     return {".xyz": XYZ.XYZReader, ".gro": GRO.GROReader, ".dcd": DCD.DCDReader, ".lammpstrj": LAMMPS.DumpReader,
-            ".lammpsdump": LAMMPS.DumpReader, ".dump": LAMMPS.DumpReader}
+            ".lammpsdump": LAMMPS.DumpReader, ".dump": LAMMPS.DumpReader, ".xtc": XTC.XTCReader, ".trr": TRR.TRRReader,
+            ".pdb": PDB.PDBReader, ".ent": PDB.PDBReader}
 
 
 def files():
@@ -78,7 +80,7 @@ class TrajectoriesOfMdanalysis(Case):
                 frames = [(number, reader[number].positions.astype(np.float64), self.cell(reader)) for number in numbers]
             except Exception as error:  # MDAnalysis cannot read the file
                 return "unread", "%s: %s" % (type(error).__name__, str(error)[:60])
-        scale = 0.1 if ending == ".gro" else 1.0  # lengths are in nm in .gro files and in angstrom in MDAnalysis
+        scale = 0.1 if ending in (".gro", ".xtc", ".trr") else 1.0  # in nm in files of Gromacs, in angstrom in MDAnalysis
         for number, positions, vectors in frames:
             positions = positions[:ATOMS] * scale
             reach = max(np.ptp(positions, axis=0).max(), 1e-3) if len(positions) else 1.0
