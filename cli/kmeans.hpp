@@ -1,4 +1,4 @@
-// Declarations that the k-means files of the program share: options and commands.
+// Declarations that the k-means files of the program share.
 #pragma once
 
 #include "cli/command.hpp"
@@ -6,9 +6,6 @@
 #include "gradus/kmeans.hpp"
 
 namespace gradus::cli {
-
-/// Adds --metric. `no_effect_reason` returns the reason why the option has no effect, or "".
-void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no_effect_reason = {});
 
 /// Returns the maximum size of a block of points, if a command reads points in blocks. The call for a block needs up to
 /// about twice this memory, in addition to the block.

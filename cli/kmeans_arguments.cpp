@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cli/input.hpp"
-#include "cli/kmeans.hpp"
 #include "cli/kmeans_checkpoint.hpp"
 #include "cli/kmeans_choose.hpp"
 #include "cli/kmeans_table.hpp"

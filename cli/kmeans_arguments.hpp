@@ -49,6 +49,9 @@ struct KMeansArguments {
 
 void add_kmeans_options(Options& options, const std::shared_ptr<KMeansArguments>& arguments, Session& session);
 
+/// Adds --metric. `no_effect_reason` returns the reason why the option has no effect, or "".
+void add_metric_option(Options& options, KMeansMetric& metric, NoEffectReason no_effect_reason = {});
+
 /// Returns "" if the first centroids are random. Otherwise returns the reason why the seed has no effect: no part of
 /// the fit is random.
 std::string why_nothing_is_random(KMeansInit init);

@@ -14,6 +14,7 @@
 
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_arguments.hpp"
 #include "cli/kmeans_certificate.hpp"
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"

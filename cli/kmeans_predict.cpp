@@ -15,6 +15,7 @@
 #include "cli/destination.hpp"
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
+#include "cli/kmeans_arguments.hpp"
 #include "cli/kmeans_codebooks.hpp"
 #include "cli/kmeans_table.hpp"
 #include "cli/output.hpp"

@@ -12,8 +12,9 @@ namespace gradus::kmeans_detail {
 
 template <class T>
 struct FirstCentroids {
-  Matrix<T> centroids;             ///< k x d
-  std::vector<std::int64_t> rows;  ///< numbers of these rows among the points; empty for KMeansInit::given and KMeansInit::hierarchical
+  Matrix<T> centroids;  ///< k x d
+  std::vector<std::int64_t>
+      rows;  ///< numbers of these rows among the points; empty for KMeansInit::given and KMeansInit::hierarchical
 };
 
 /// Returns true if the options allow a fit of points that have fewer different rows than clusters.
