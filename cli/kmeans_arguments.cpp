@@ -122,9 +122,9 @@ void add_fit_options(Options& options, KMeansArguments& arguments, Session& sess
                "points of one column: the clustering with the least inertia, instead of Lloyd's algorithm");
   options.flag("--certify", arguments.certify,
                "also prove a lower bound for the inertia of every clustering into k clusters, on the CPU");
-  options.choice("--bisecting", arguments.bisecting,
-                 "split clusters in two until there are k: always the one of the biggest inertia or the largest one",
-                 "none");
+  options.choice(
+      "--bisecting", arguments.bisecting,
+      "split clusters in two until there are k: always the one of the biggest inertia or with the most points", "none");
   const auto why_optimal = [&arguments] {
     return arguments.optimal ? "--optimal finds the best clustering without Lloyd's algorithm" : "";
   };

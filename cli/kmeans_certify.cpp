@@ -61,6 +61,9 @@ std::string certificate_text(const nlohmann::ordered_json& certificate, std::int
   if (gap > 0 && method == to_string(KMeansBound::none))
     return fmt::format("certificate: no bound found; a clustering into {} may be better by any amount\n",
                        counted(clusters, "cluster"));
+  if (gap < 1e-9)
+    return fmt::format("certificate: no clustering into {} is better, but for rounding errors\n",
+                       counted(clusters, "cluster"));
   return fmt::format(
       "certificate: no clustering into {} is better by more than {:.2f} % (inertia at least {:.8g}; proven by {})\n",
       counted(clusters, "cluster"), std::ceil(gap * 1e4) / 100, certificate.at("bound").get<double>(),

@@ -332,7 +332,7 @@ void compare_with_record(const CheckArguments& arguments, const CheckInputs& inp
   found.stopped_early = recorded.stop_reason != to_string(settled);
   if (inputs.fit.standardization.empty()) return;
   const std::string path = std::filesystem::path(arguments.result) / centroids_name;
-  const files::PointsOf<T> shown = read_matrix_as<T>(path, arguments.reading);
+  const files::PointsOf<T> shown = read_matrix_as<T>(path, files::with_all_columns(arguments.reading));
   const Matrix<T> restored = kmeans_restore(inputs.centroids.view<T>(), inputs.fit.standardization);
   for (std::int64_t cluster = 0; cluster < restored.rows() && found.not_restored < 0; ++cluster)
     if (cluster >= shown.view.rows() || shown.view.columns() != restored.columns() ||

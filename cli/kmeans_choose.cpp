@@ -76,9 +76,11 @@ std::string choice_text(const Session& session, const std::vector<KMeansCandidat
   for (const EnumName<KMeansCriterion>& one : enum_names<KMeansCriterion>) {
     const std::optional<std::size_t> best = kmeans_recommended(candidates, one.value);
     takes += fmt::format("{}{} {}", takes.empty() ? "" : ", ", one.name,
-                         best ? fmt::format("takes k = {}", candidates[*best].clusters) : "says nothing");
+                         best ? fmt::format("chooses k = {}", candidates[*best].clusters) : "chooses none");
   }
-  return text + fmt::format("{}; k = {} is kept, by {} (--choose)\n", takes, candidates[chosen].clusters,
+  const bool is_chosen = kmeans_recommended(candidates, criterion).has_value();
+  return text + fmt::format("{}; k = {} is kept, {} (--choose {})\n", takes, candidates[chosen].clusters,
+                            is_chosen ? "by this criterion" : "the first one, because this criterion chooses none",
                             to_string(criterion));
 }
 

@@ -69,8 +69,29 @@ void require_effects(const Uses& uses, const std::function<bool(const CLI::Optio
   }
 }
 
+namespace {
+
+/// Refuses values of a flag other than true and false, numbers among them.
+void accept_only_truth_values(CLI::Option& flag) {
+  flag.transform(CLI::Validator(
+      [name = flag.get_name()](std::string& text) {
+        bool value = false;
+        const bool is_number = text.find_first_not_of("+-0123456789") == std::string::npos;
+        if ((is_number && text != "0" && text != "1") || !CLI::detail::lexical_cast(text, value))
+          throw UsageError(about(name) + core::excerpt(text) + " is neither true nor false",
+                           {.code = error_code::bad_argument, .value = text, .allowed = "true or false"});
+        text = value ? "1" : "0";
+        return std::string();
+      },
+      ""));
+}
+
+}  // namespace
+
 CLI::Option& Options::flag(const std::string& names, bool& target, const std::string& description) {
-  return added(*app_.add_flag(names, target, description));
+  CLI::Option& flag = added(*app_.add_flag(names, target, description));
+  accept_only_truth_values(flag);
+  return flag;
 }
 
 CLI::Option& Options::text(const std::string& names, std::string& target, const std::string& placeholder,
@@ -116,16 +137,7 @@ CLI::Option& Options::row(const core::Option& row, void* options) {
       "--" + bench::with_hyphens(row.front_name()),
       [&row, options](std::int64_t count) { row.set(options, core::Value(count > 0)); }, std::string(row.help)));
   flag.multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  flag.transform(CLI::Validator(
-      [name = flag.get_name()](std::string& text) {
-        bool value = false;
-        if (!CLI::detail::lexical_cast(text, value))
-          throw UsageError(about(name) + core::excerpt(text) + " is neither true nor false",
-                           {.code = error_code::bad_argument, .value = text, .allowed = "true or false"});
-        text = value ? "1" : "0";
-        return std::string();
-      },
-      ""));
+  accept_only_truth_values(flag);
   values_[&flag].reset = [&row, options, initial = row.get(options)] { row.set(options, initial); };
   if (!row.recorded) return flag;
   return always_recorded(flag, [&row, options] { return row.get(options) == core::Value(true) ? "true" : ""; });

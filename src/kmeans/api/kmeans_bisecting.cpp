@@ -24,8 +24,9 @@ namespace room = kmeans_detail;
 namespace {
 
 [[noreturn]] void refuse_in_bisecting(std::string_view name) {
-  throw UsageError(about(name) + "bisecting k-means does not support this option; leave it out",
-                   {.code = error_code::no_effect, .argument = std::string(name)});
+  throw UsageError(
+      option("KMeansOptions::" + std::string(name)) + ": bisecting k-means does not support this option; leave it out",
+      {.code = error_code::no_effect, .argument = std::string(name)});
 }
 
 template <class T>

@@ -63,7 +63,8 @@ class FitsTest(CheckCase):
             ([self.points], ("--standardize",)), ([self.points], ("--standardize", "--weights", self.weights)),
             ([self.points], ("--metric", "cosine", "--standardize")), ([doubles], ()), ([doubles], ("--dtype", "f32")),
             ([bytes_], ()), (parts, ()), (parts, ("--weights", self.weights)), ([self.path("part-*.npy")], ()),
-            ([table], ("--id-column", "id", "--weight-column", "w")), ([self.points], ("--restarts", 3)),
+            ([table], ("--id-column", "id", "--weight-column", "w")),
+            ([table], ("--id-column", "id", "--weight-column", "w", "--standardize")), ([self.points], ("--restarts", 3)),
         ]  # fmt: skip
         for number, (points, options) in enumerate(jobs):
             with self.subTest(points=points, options=options):

@@ -271,6 +271,8 @@ class Usage(Case):
             (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
             (["kmeans", points, "-k", "2", "--standardize", "--seed"], ["--seed", "missing"]),
             (["kmeans", points, "-k", "2", "--standardize=junk"], ["--standardize", "'junk'", "neither true nor false"]),
+            (["kmeans", points, "-k", "2", "--quality=10"], ["--quality", "'10'", "neither true nor false"]),
+            (["kmeans", points, "-k", "2", "--certify=2"], ["--certify", "'2'", "neither true nor false"]),
             (["predict", points, points, "more"], ["'more'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),
@@ -1424,7 +1426,7 @@ class WhichK(Case):
                               / (fits[0]["inertia"] - fits[-1]["inertia"]) - (fit["k"] - 2) / 6)["k"]}
         self.assertEqual(summary["choice"]["takes"], takes)
         for name, k in takes.items():
-            self.assertIn(f"{name} takes k = {k}", result.stdout)
+            self.assertIn(f"{name} chooses k = {k}", result.stdout)
         _, shape, _ = read_npy(os.path.join(out, "centroids.npy"))
         self.assertEqual(shape, (best["k"], 2))
         with open(os.path.join(out, "choice.csv")) as file:
