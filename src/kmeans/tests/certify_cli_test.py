@@ -1,6 +1,7 @@
 """`gradus kmeans --certify` and `gradus check --certify`. tests/cli/run.py runs this."""
 
 import json
+import math
 import os
 import random
 
@@ -20,7 +21,7 @@ class CertifyTest(Case):
     def test_summary_text_and_check_state_one_bound(self):
         folder = self.path("out")
         answer = self.succeed("kmeans", self.points, "-k", 3, "--restarts", 5, "--certify", "-o", folder)
-        self.assertIn("certificate: no clustering into 3 clusters is better by more than 0.", answer.stdout)
+        self.assertIn("certificate: no clustering into 3 clusters is better, but for rounding errors", answer.stdout)
         summary = json.loads(content(os.path.join(folder, "summary.json")))
         certificate = summary["certificate"]
         self.assertEqual((certificate["method"], certificate["confidence"]), ("groups", 1))
@@ -31,6 +32,12 @@ class CertifyTest(Case):
             self.assertEqual(checked["certificate"][key], certificate[key])
         self.assertIn("certificate: no clustering", self.succeed("check", folder, self.points, "--certify").stdout)
         self.assertNotIn("certificate", json.loads(self.succeed("check", folder, self.points, "--json").stdout))
+
+    def test_gap_in_percent(self):
+        text = self.succeed("kmeans", self.points, "-k", 2, "--certify").stdout
+        gap = json.loads(self.succeed("kmeans", self.points, "-k", 2, "--certify", "--json").stdout)["certificate"]["gap"]
+        self.assertGreater(gap, 1e-4)
+        self.assertIn(f"into 2 clusters is better by more than {math.ceil(gap * 1e4) / 100:.2f} %", text)
 
     def test_repeated_run_certifies_again(self):
         folder = self.path("first")
