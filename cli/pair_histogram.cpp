@@ -38,9 +38,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Calls the function. If it throws, adds the number of the trajectory's frame to the message.
+/// Calls the function. If it throws, adds the number of the trajectory's frame to the message. If it refuses a box that
+/// is the box of `file`, throws InputError instead.
 template <class Function>
-decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& function) {
+decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, const std::string& file, Function&& function) {
   const auto name = [&](Error& error) {
     if (!is_trajectory) return;
     ErrorFields fields = error.fields();
@@ -50,6 +51,11 @@ decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, Function&& f
   try {
     return function();
   } catch (UsageError& error) {
+    if (!file.empty() && error.fields().argument == "box") {
+      InputError of_file(fmt::format("'{}': {}", file, error.what()), {.code = error_code::bad_input, .file = file});
+      name(of_file);
+      throw of_file;
+    }
     name(error);
     throw;
   } catch (InputError& error) {
@@ -114,7 +120,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   if (session.job && !arguments.others.empty())
     require_same_file(session.ranks(), arguments.others, [&] { return counter->pairs_frames() ? 1U : 0U; });
   while (frame) {
-    naming_frame(reader.is_trajectory(), frames.number(),
+    naming_frame(reader.is_trajectory(), frames.number(), arguments.options.box.empty() ? arguments.input : "",
                  [&] { counter->add(*frame, [&] { return least_reach_of_all(arguments, reader, frames.seen()); }); });
     const core::Clock::time_point read_start = core::Clock::now();
     frame = frames.next();

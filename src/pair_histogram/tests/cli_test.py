@@ -138,6 +138,12 @@ class PairHistogram(Case):
                                        "--bin-width", 1, "--json").stdout)
         self.assertEqual((half["cross"], half["pairs"], half["counts"]), (64, 2 * 64 * 64, [2 * 64, 2 * 64 * 26]))
 
+    def test_a_box_of_the_file_that_is_out_of_range(self):
+        path = self.file("far.xyz", '1\nLattice="1e306 0 0 0 1 0 0 0 1"\nO 0 0 0\n')
+        job = ("pair-histogram", path, "--bin-width", ".1", "--bins", 4)
+        self.refused(3, *job, says=["far.xyz", "1e+306", "in frame 0"])
+        self.refused(2, *job, "--box", "1e306,1,1", says=["box", "1e+306"])
+
     def test_frames_with_and_without_a_box(self):
         lattice = 'Lattice="9 0 0 0 9 0 0 0 9" Properties=species:S:1:pos:R:3'
         frames = {True: "2\n%s\nC 0 0 0\nC 8 0 0\n" % lattice, False: "2\nfree\nC 0 0 0\nC 8 0 0\n"}
