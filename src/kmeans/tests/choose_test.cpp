@@ -162,10 +162,6 @@ TEST(ChooseCalls, FindTheElbow) {
   for (const std::vector<std::int64_t>& clusters : {std::vector<std::int64_t>{4}, {2, 9}})
     for (const KMeansCandidate& one : kmeans_choose(points, {}, {.clusters = clusters}).candidates)
       EXPECT_EQ(one.elbow, std::nullopt);
-  Matrix<double> tiny(9, 1);  // the squared distances underflow, so every inertia is 0
-  for (std::int64_t row = 0; row < tiny.rows(); ++row) tiny(row, 0) = 1e-170 * static_cast<double>(row);
-  for (const KMeansCandidate& one : kmeans_choose(tiny, {}, {.clusters = {1, 2, 3}}).candidates)
-    EXPECT_EQ(one.elbow, std::nullopt);
 }
 
 TEST(ChooseCalls, WithoutACriterionKeepTheFirstFit) {
