@@ -101,6 +101,8 @@ def kmeans_batch(
     size_min: int = 0,
     size_max: int = 0,
     balanced: bool = False,
+    quality: bool = False,
+    quality_moves: int = 0,
     metric: str = "euclidean",
     standardize: bool = False,
     seed: int = 0,
@@ -137,6 +139,9 @@ def kmeans_batch(
     size_min : int; least number of points per cluster; every assignment is the best one within the limits; 0: no limit
     size_max : int; greatest number of points per cluster; 0: no limit
     balanced : bool; keep all clusters within 10 % of the mean size: floor(0.9 n/k) to ceil(1.1 n/k) points
+    quality : bool; after the fit, exchange centroids and fit again while that lowers the inertia, for about as long as
+        the fit took
+    quality_moves : int; try this number of exchanges instead, with the same result on any number of threads and ranks
     metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
         to unit length (spherical k-means)
     standardize : bool; bring every column to mean 0 and variance 1 first; centroids come back in the units of the data
