@@ -207,33 +207,16 @@ Execution without_ranks(const Execution& execution) {
 /// Returns settings for a computation without the other ranks, and on at most one GPU.
 Execution alone(const Execution& execution) { return execution::on_first_gpu(without_ranks(execution)); }
 
-/// Returns the result of kmeans1d() as the result of a fit without iterations.
-template <class T>
-KMeansResult<T> optimum(const KMeansArguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
-                        const Execution& execution) {
-  KMeans1dResult<T> best = kmeans1d(points, arguments.options, memory, execution);
+/// Returns the result of another algorithm as the result of a fit without iterations.
+template <class T, class Other>
+KMeansResult<T> as_fit(Other other) {
   KMeansResult<T> result;
-  result.centroids = std::move(best.centroids);
-  result.labels = std::move(best.labels);
-  result.counts = std::move(best.counts);
-  result.inertia = best.inertia;
+  result.centroids = std::move(other.centroids);
+  result.labels = std::move(other.labels);
+  result.counts = std::move(other.counts);
+  result.inertia = other.inertia;
   result.converged = true;
-  result.report = std::move(best.report);
-  return result;
-}
-
-/// Returns the result of kmeans_bisecting() as the result of a fit without iterations.
-template <class T>
-KMeansResult<T> bisected(const KMeansArguments& arguments, MatrixView<const T> points, const KMeansMemory<T>& memory,
-                         const Execution& execution) {
-  KMeansBisection<T> tree = kmeans_bisecting(points, arguments.options, *arguments.bisecting, memory, execution);
-  KMeansResult<T> result;
-  result.centroids = std::move(tree.centroids);
-  result.labels = std::move(tree.labels);
-  result.counts = std::move(tree.counts);
-  result.inertia = tree.inertia;
-  result.converged = true;
-  result.report = std::move(tree.report);
+  result.report = std::move(other.report);
   return result;
 }
 
@@ -613,8 +596,10 @@ int cluster(KMeansArguments& given, const Session& session, const PointFiles& fi
   if (const std::string note = note_of_first_centroids(arguments, points.rows()); !note.empty()) session.note(note);
   const auto fit_start = core::Clock::now();
   KMeansChoice<T> choice = naming([&]() -> KMeansChoice<T> {
-    if (arguments.optimal) return {.result = optimum(arguments, points.view<T>(), memory, session.execution)};
-    if (arguments.bisecting) return {.result = bisected(arguments, points.view<T>(), memory, session.execution)};
+    if (arguments.optimal) return {.result = as_fit<T>(kmeans1d(points.view<T>(), options, memory, session.execution))};
+    if (arguments.bisecting)
+      return {.result = as_fit<T>(
+                  kmeans_bisecting(points.view<T>(), options, *arguments.bisecting, memory, session.execution))};
     return with_rows<T>(points, [&](const auto& rows) -> KMeansChoice<T> {
       if (arguments.chooses()) return kmeans_choose(rows, options, arguments.choice, memory, session.execution);
       return {.result = kmeans(rows, options, memory, session.execution)};

@@ -42,20 +42,18 @@ using Json = nlohmann::ordered_json;
 /// is the box of `file`, throws InputError instead.
 template <class Function>
 decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, const std::string& file, Function&& function) {
+  const std::string place = is_trajectory ? fmt::format(" (in frame {}, counted from 0)", frame) : "";
   const auto name = [&](Error& error) {
-    if (!is_trajectory) return;
     ErrorFields fields = error.fields();
-    fields.context += fmt::format(" (in frame {}, counted from 0)", frame);
+    fields.context += place;
     error.set_fields(fields);
   };
   try {
     return function();
   } catch (UsageError& error) {
-    if (!file.empty() && error.fields().argument == "box") {
-      InputError of_file(fmt::format("'{}': {}", file, error.what()), {.code = error_code::bad_input, .file = file});
-      name(of_file);
-      throw of_file;
-    }
+    if (!file.empty() && error.fields().argument == "box")
+      throw InputError(fmt::format("'{}': {}", file, error.what()),
+                       {.code = error_code::bad_input, .file = file, .context = place});
     name(error);
     throw;
   } catch (InputError& error) {

@@ -90,7 +90,7 @@ def kmeans_batch(
     subspaces: int | None = None,
     init: Any = "k-means++",
     weights: Any = None,
-    # <options of kmeans as arguments, but clusters init>
+    # <options of kmeans as arguments, but clusters init quality>
     init_rows: int = 0,
     restarts: int = 1,
     max_iterations: int = 300,
@@ -101,7 +101,6 @@ def kmeans_batch(
     size_min: int = 0,
     size_max: int = 0,
     balanced: bool = False,
-    quality: bool = False,
     quality_moves: int = 0,
     metric: str = "euclidean",
     standardize: bool = False,
@@ -125,7 +124,7 @@ def kmeans_batch(
     * `weights`: n non-negative numbers for all problems, a B x n array, or None: 1 for each point. Rows of weight 0 fill up
         problems that have fewer points than others.
 
-    .. <options of kmeans as text, but clusters init>
+    .. <options of kmeans as text, but clusters init quality>
     init_rows : int; choose the first centroids from this many rows, drawn at random without replacement; 0: from all
     restarts : int; number of fits, each from its own seed; the one with the least inertia is kept
     max_iterations : int; iteration limit
@@ -139,8 +138,6 @@ def kmeans_batch(
     size_min : int; least number of points per cluster; every assignment is the best one within the limits; 0: no limit
     size_max : int; greatest number of points per cluster; 0: no limit
     balanced : bool; keep all clusters within 10 % of the mean size: floor(0.9 n/k) to ceil(1.1 n/k) points
-    quality : bool; after the fit, exchange centroids and fit again while that lowers the inertia, for about as long as
-        the fit took
     quality_moves : int; try this number of exchanges instead, with the same result on any number of threads and ranks
     metric : "euclidean" or "cosine"; the measure of nearness: the distance, or the angle between rows, which are scaled
         to unit length (spherical k-means)
@@ -167,7 +164,8 @@ def kmeans_batch(
     >>> quantizer.codes
     """
     method = _method(init)
-    options = options_in("kmeans", {**locals(), "init": method})
+    # The time of a fit is no budget that could be repeated, so quality is no argument.
+    options = options_in("kmeans", {**locals(), "init": method, "quality": False})
     matrices, stored = _points(points, subspaces)
     dtype = _arrays.type_of_job(matrices, stored)
     problems, n, _ = matrices.shape
