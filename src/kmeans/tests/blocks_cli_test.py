@@ -155,7 +155,7 @@ class Blocks(BlocksCase):
         self.assertEqual(content(out), content(self.path("whole.npy")))
 
     def test_names_of_several_files(self):
-        """Names, weights and rows left out are those of all files."""
+        """Names, weights and numbers of rows count all files."""
         centroids = self.file("c.csv", "a,b\n1,1\n9,9\n")
         one = self.file("one.csv", "id,a,b,w\nx,1,2,1\nleft out,,8,5\ny,9,8,2\n")
         two = self.file("two.csv", "id,a,b,w\nleft out,3,,1\nz,7,8,0.5\n")
