@@ -5,9 +5,9 @@
 /// any problem.
 ///
 /// On the CPU, small problems run next to each other, each on one thread; large problems run one after the other, each
-/// on all threads. On GPUs, a few problems run at a time on each GPU. The matrices are read in place. They may interleave: the columns of a matrix in groups are a batch, whose
-/// centroids are the codebooks of a product quantizer (Jégou, Douze and Schmid, "Product quantization for nearest
-/// neighbor search", 2011).
+/// on all threads. On GPUs, a few problems run at a time on each GPU. The matrices are read in place. They may
+/// interleave: the columns of a matrix in groups are a batch, whose centroids are the codebooks of a product quantizer
+/// (Jégou, Douze and Schmid, "Product quantization for nearest neighbor search", 2011).
 ///
 ///   const KMeansBatchResult<float> fits = kmeans_batch(column_groups(points.view(), 8), {.clusters = 256});
 #pragma once

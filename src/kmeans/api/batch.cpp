@@ -68,7 +68,7 @@ MatrixBatch<StoredMatrixView> column_groups(const StoredMatrixView& rows, std::i
 
 MemoryEstimate kmeans_batch_memory(const KMeansShape& shape, std::int64_t problems, const KMeansOptions& options,
                                    const Execution& execution) {
-  execution::check_execution(execution);
+  execution::check_execution(execution::on_first_gpu(execution));
   if (problems < 1) throw UsageError("a batch has at least one problem, not " + std::to_string(problems));
   return room::schedule_of_batch(shape, problems, options, execution).memory;
 }

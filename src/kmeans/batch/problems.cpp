@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "execution/gpu_group.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/problem.hpp"
 
@@ -44,8 +45,7 @@ std::vector<int> gpus_of_batch(const Execution& execution, MemoryPlace points) {
 }
 
 void check_batch(const BatchMemory& memory, const KMeansOptions& options, const Execution& execution) {
-  execution::check_execution(execution);
-  execution::refuse_cpu_with_gpus(execution);
+  execution::check_execution(execution::on_first_gpu(execution));
   if (!memory.points.place.is_host() && execution::is_for_several_gpus(execution))
     throw UnsupportedError(about("points") +
                            "they are on a GPU, which fits all problems; leave the list of GPUs out, or pass points in "

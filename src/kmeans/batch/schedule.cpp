@@ -145,7 +145,7 @@ void divide_threads(BatchSchedule& schedule, const KMeansShape& shape, std::int6
 /// another problem.
 void divide_gpus(BatchSchedule& schedule, const KMeansShape& shape, std::int64_t problems, const KMeansOptions& options,
                  Execution one, const std::vector<int>& gpus) {
-  constexpr std::int64_t most_on_a_gpu = 4;
+  constexpr std::int64_t most_on_a_gpu = 8;
   one.gpus.clear();
   one.gpu = gpus.front();
   const auto count = std::ssize(gpus);
