@@ -6,6 +6,7 @@
 #include "execution/gpu_group.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans_batch.hpp"
+#include "kmeans/api/fit.hpp"
 #include "kmeans/batch/problems.hpp"
 #include "kmeans/batch/schedule.hpp"
 #include "kmeans/kmeans.hpp"
@@ -27,14 +28,9 @@ KMeansBatchResult<T> fit_problems(const room::BatchProblems<T>& problems, const 
   execution::check_memory(schedule.memory.host, execution, "fit fewer problems in a call");
   KMeansBatchResult<T> result;
   result.problems.resize(static_cast<std::size_t>(problems.count));
-  const auto fit = [&](std::int64_t problem, const Execution& here) -> KMeansResult<T> {
-    const room::PointRows<T> points = problems.matrix(problem);
-    if constexpr (sizeof(T) == sizeof(float))
-      if (points.is_stored()) return kmeans(points.stored(), options, problems.memory_of(problem), here);
-    return detail::kmeans<T>(points.shape(), options, problems.memory_of(problem), here);
-  };
   room::run_batch(schedule, problems.count, name, execution, [&](std::int64_t problem, const Execution& here) {
-    result.problems[static_cast<std::size_t>(problem)] = fit(problem, here);
+    result.problems[static_cast<std::size_t>(problem)] =
+        room::kmeans_of(problems.matrix(problem), options, problems.memory_of(problem), here);
   });
   for (const KMeansResult<T>& one : result.problems)
     result.report.rechecked += one.report.rechecked / static_cast<double>(problems.count);
