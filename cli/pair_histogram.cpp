@@ -19,6 +19,7 @@
 #include "cli/destination.hpp"
 #include "cli/output.hpp"
 #include "cli/pair_histogram_count.hpp"
+#include "cli/pair_histogram_groups.hpp"
 #include "cli/ranks.hpp"
 #include "cli/repeat.hpp"
 #include "cli/report.hpp"
@@ -103,14 +104,14 @@ void complete_bins_of_frames(Arguments& arguments) {
 
 template <class T>
 int count_pairs(const Arguments& arguments, const Session& session, files::FrameReader& reader, WantedFrames& frames,
-                std::optional<files::Frame> frame, core::Clock::time_point start) {
+                std::optional<files::Frame> frame, AtomGroups& groups, core::Clock::time_point start) {
   const char* const dtype = sizeof(T) == 4 ? "f32" : "f64";
   double read = core::seconds_since(start);
   std::optional<Counter<T>> counter;
   std::optional<Destination> opened;
   std::optional<core::AtomicFile> page;
   session.ranks().agree([&] {
-    counter.emplace(arguments, session, reader);
+    counter.emplace(arguments, session, reader, groups);
     if (!session.is_first()) return;
     opened.emplace(arguments.output, session.execution.stop, true);
     if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
@@ -236,6 +237,12 @@ void add_space_options(Options& options, Arguments& arguments) {
       options.value("--volume", "V", "for --rdf: volume that the points occupy [the volume of the box]",
                     [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
       [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
+  options.ineffective_if(
+      options.whole<std::int64_t>("--blocks", arguments.blocks,
+                                  "for --rdf: also write standard errors, from the spread of this many blocks of "
+                                  "consecutive frames [none]",
+                                  2, 1'000'000),
+      [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
 }
 
 void add_atom_options(Options& options, Arguments& arguments) {
@@ -257,6 +264,25 @@ void add_atom_options(Options& options, Arguments& arguments) {
       [&arguments]() -> std::string {
         if (arguments.is_cross()) return "it pairs all kinds with each other; leave out --cross and --cross-select";
         return arguments.is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
+      });
+  Arguments* const all = &arguments;
+  options.file(
+      "--topology", arguments.topology, "FILE",
+      "take names, elements, residues and bonds of the atoms from this .gro, .pdb, XYZ or LAMMPS file [INPUT]");
+  options.ineffective_if(
+      options.choice("--exclude-same", arguments.exclude,
+                     "leave out pairs of atoms of one residue or molecule, or joined by a bond", "none"),
+      [all]() -> std::string {
+        if (!all->others.empty()) return "it needs atoms of one file; use --cross-select in place of --cross";
+        if (all->mass_centers && all->exclude == Exclude::bonded) return "centres of mass have no bonds";
+        return all->is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
+      });
+  options.ineffective_if(
+      options.choice("--mass-centers", arguments.mass_centers,
+                     "count the centres of mass of residues or molecules; selections then choose among these", "none"),
+      [all]() -> std::string {
+        if (!all->others.empty()) return "it needs atoms of one file; use --cross-select in place of --cross";
+        return all->is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
       });
   options.value("--frames", "A:B:STEP",
                 "count every STEP-th frame from A up to but excluding B, numbered from 0, like a Python slice; or a "
@@ -296,8 +322,8 @@ Action setup_pair_histogram(Options& options, Session& session) {
   return [arguments, &session] {
     const auto start = core::Clock::now();
     bench::check_bins(arguments->options.bins, arguments->edges);
-    const std::vector<std::string> inputs{arguments->input, arguments->others, arguments->weights,
-                                          arguments->other_weights, arguments->edges};
+    const std::vector<std::string> inputs{arguments->input,         arguments->others, arguments->weights,
+                                          arguments->other_weights, arguments->edges,  arguments->topology};
     arguments->reading.threads = cpu::thread_count(session.execution);
     if (session.job) prepare_ranks(inputs, session);
     std::optional<files::FrameReader> reader;
@@ -305,10 +331,13 @@ Action setup_pair_histogram(Options& options, Session& session) {
       require_one_standard_input(inputs);
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
-      reader.emplace(arguments->input, arguments->reading, arguments->needs_labels());
+      reader.emplace(arguments->input, arguments->reading, arguments->needs_labels() && arguments->topology.empty());
       if (!reader->is_trajectory()) {  // reports missing options before the points are read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
+        if (!arguments->topology.empty() || arguments->exclude || arguments->mass_centers)
+          throw UsageError(fmt::format(
+              "--topology, --exclude-same and --mass-centers need a trajectory, and '{}' is none", arguments->input));
         const Box box = box_of(*arguments, {});
         PairHistogramOptions options = options_in(*arguments, box);
         bench::complete_bins(options);
@@ -325,9 +354,10 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                    arguments->frames.text(),
                                    counted(arguments->input == "-" ? frames.seen() : frames_of(*arguments), "frame")));
     });
+    AtomGroups groups(*arguments, session);
     const bool single = frame->points.type() == files::ElementType::f32;
-    return single ? count_pairs<float>(*arguments, session, *reader, frames, std::move(frame), start)
-                  : count_pairs<double>(*arguments, session, *reader, frames, std::move(frame), start);
+    return single ? count_pairs<float>(*arguments, session, *reader, frames, std::move(frame), groups, start)
+                  : count_pairs<double>(*arguments, session, *reader, frames, std::move(frame), groups, start);
   };
 }
 

@@ -97,10 +97,22 @@ Fields add(const Fields& sum, const Fields& next) {
                         result.flat, result.report.rechecked);
 }
 
-Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, std::int64_t points, std::int64_t others,
-                           double volume, std::int64_t frames) {
-  PairHistogramRadialDistribution result =
-      pair_histogram_radial_distribution(result_of(histogram), dimensions, points, others, volume, frames);
+/// Returns the centre of mass of each group, as mass_centers() in pair_histogram/api/groups.hpp.
+nb::object mass_centers(const Input& points, const Input& rows, const Input& starts, const Input& masses,
+                        const OptionValues& given) {
+  return with_element_of(points, [&]<class T>(T) {
+    using pair_histogram_detail::Groups;
+    const Groups groups{vector_of<const std::int64_t>(rows, "rows"), vector_of<const std::int64_t>(starts, "starts")};
+    return to_numpy(pair_histogram_detail::mass_centers<T>(matrix_of<const T>(points, "points"), groups,
+                                                           vector_of<const double>(masses, "masses"),
+                                                           options_of<PairHistogramOptions>(given)));
+  });
+}
+
+Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, double points, double pairs_per_volume,
+                           bool cross) {
+  PairHistogramRadialDistribution result = pair_histogram_radial_distribution(
+      result_of(histogram), dimensions, {.points = points, .pairs_per_volume = pairs_per_volume, .cross = cross});
   return nb::make_tuple(to_numpy(std::move(result.g)), to_numpy(std::move(result.density)),
                         to_numpy(std::move(result.coordination)));
 }
@@ -116,7 +128,9 @@ void bind_pair_histogram(nb::module_& module) {
              arg("starts"), arg("other_rows").none(), arg("other_starts").none(), arg("options"), arg("request"));
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
-             arg("points"), arg("others"), arg("volume"), arg("frames"));
+             arg("points"), arg("pairs_per_volume"), arg("cross"));
+  module.def("pair_histogram_mass_centers", &mass_centers, arg("points"), arg("rows"), arg("starts"), arg("masses"),
+             arg("options"));
 }
 
 }  // namespace gradus::python

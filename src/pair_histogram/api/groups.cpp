@@ -1,10 +1,14 @@
 #include "pair_histogram/api/groups.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "core/float_environment.hpp"
 #include "core/stop.hpp"
+#include "core/text.hpp"
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/prepare.hpp"
 
@@ -25,7 +29,120 @@ void check_groups(const Groups& groups, std::int64_t points, std::int64_t wanted
     if (groups.rows[index] < 0 || groups.rows[index] >= points) fail("a row is outside the points");
 }
 
+/// Returns the rows of one group.
+template <class T>
+Matrix<T> picked(MatrixView<const T> points, const Groups& groups, std::int64_t group) {
+  const std::int64_t begin = groups.starts[group];
+  Matrix<T> some(groups.starts[group + 1] - begin, points.columns());
+  for (std::int64_t at = 0; at < some.rows(); ++at)
+    std::copy_n(points.row(groups.rows[begin + at]), some.columns(), some.row(at));
+  return some;
+}
+
+/// Moves separations of points to their nearest images, in the directions in which the box repeats.
+class NearestImage {
+ public:
+  explicit NearestImage(const PairHistogramOptions& options) : box_(options.box) {
+    if (box_.empty()) return;
+    const std::int64_t directions = is_triclinic(box_) ? 3 : static_cast<std::int64_t>(box_.size());
+    check_box(box_, {}, directions);
+    for (std::int64_t direction = 0; direction < directions; ++direction)
+      repeats_[direction] = options.periodic.find("xyz"[direction]) != std::string::npos;
+    // Without all vectors, reducing would mix open vectors with the others.
+    if (is_triclinic(box_)) cell_ = options.periodic.size() == 3 ? Cell::reduced(box_) : Cell(box_);
+  }
+
+  void move(double* apart, std::int64_t columns) const {
+    if (is_triclinic(box_)) {
+      double whole[3] = {};
+      for (int vector = 0; vector < 3; ++vector) {
+        const double* const share = cell_.reciprocal[vector];
+        if (repeats_[vector])
+          whole[vector] = std::rint((apart[0] * share[0] + apart[1] * share[1]) + apart[2] * share[2]);
+      }
+      for (int vector = 0; vector < 3; ++vector)
+        for (int axis = 0; axis < 3; ++axis) apart[axis] -= whole[vector] * cell_.vectors[vector][axis];
+      return;
+    }
+    for (std::int64_t column = 0; column < columns && !box_.empty(); ++column) {
+      const double length = box_[static_cast<std::size_t>(column)];
+      if (repeats_[column]) apart[column] -= std::rint(apart[column] / length) * length;
+    }
+  }
+
+ private:
+  std::vector<double> box_;
+  Cell cell_;
+  bool repeats_[3] = {};
+};
+
 }  // namespace
+
+GroupRows groups_of(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>* wanted) {
+  GroupRows groups;
+  groups.rows.resize(numbers.size());
+  std::iota(groups.rows.begin(), groups.rows.end(), std::int64_t{0});
+  const auto number_of = [&](std::int64_t row) { return numbers[static_cast<std::size_t>(row)]; };
+  if (!std::ranges::is_sorted(numbers)) std::ranges::stable_sort(groups.rows, {}, number_of);
+  if (wanted == nullptr) {
+    for (std::size_t at = 1; at <= groups.rows.size(); ++at)
+      if (at == groups.rows.size() || number_of(groups.rows[at]) != number_of(groups.rows[at - 1]))
+        groups.starts.push_back(static_cast<std::int64_t>(at));
+    return groups;
+  }
+  std::vector<std::int64_t> kept;
+  auto at = groups.rows.begin();
+  for (const std::int64_t number : *wanted) {
+    while (at != groups.rows.end() && number_of(*at) < number) ++at;
+    for (; at != groups.rows.end() && number_of(*at) == number; ++at) kept.push_back(*at);
+    groups.starts.push_back(static_cast<std::int64_t>(kept.size()));
+  }
+  groups.rows = std::move(kept);
+  return groups;
+}
+
+template <class T>
+Matrix<double> mass_centers(MatrixView<const T> points, const Groups& groups, VectorView<const double> masses,
+                            const PairHistogramOptions& options) {
+  const core::DefaultFloatEnvironment environment;
+  const std::int64_t count = groups.starts.size() - 1;
+  const std::int64_t columns = points.columns();
+  check_groups(groups, points.rows(), count);
+  if (masses.size() != points.rows())
+    throw UsageError("there are " + std::to_string(masses.size()) + " masses for " + std::to_string(points.rows()) +
+                     " points");
+  for (std::int64_t row = 0; row < masses.size(); ++row)
+    if (!(masses[row] >= 0 && std::isfinite(masses[row])))
+      throw InputError("the mass of atom " + std::to_string(row) + " (counted from 0) is " +
+                       core::number_text(masses[row]) + "; masses are finite and not negative");
+  const NearestImage nearest(options);
+  Matrix<double> centers(count, columns);
+  for (std::int64_t group = 0; group < count; ++group) {
+    double from_first[3] = {};  // the separation of the current member from the first member
+    double sum[3] = {};
+    double mass = 0;
+    const T* before = nullptr;
+    for (std::int64_t at = groups.starts[group]; at < groups.starts[group + 1]; ++at) {
+      const std::int64_t row = groups.rows[at];
+      double apart[3] = {};
+      for (std::int64_t column = 0; before != nullptr && column < columns; ++column)
+        apart[column] = static_cast<double>(points.row(row)[column]) - static_cast<double>(before[column]);
+      nearest.move(apart, columns);
+      for (std::int64_t column = 0; column < columns; ++column) {
+        from_first[column] += apart[column];
+        sum[column] += masses[row] * from_first[column];
+      }
+      mass += masses[row];
+      before = points.row(row);
+    }
+    if (!(mass > 0))
+      throw InputError("the masses of group " + std::to_string(group) + " (counted from 0) add up to zero");
+    const T* const first = points.row(groups.rows[groups.starts[group]]);
+    for (std::int64_t column = 0; column < columns; ++column)
+      centers.row(group)[column] = static_cast<double>(first[column]) + sum[column] / mass;
+  }
+  return centers;
+}
 
 template <class T>
 PairHistogramResult count_in_groups(MatrixView<const T> points, MatrixView<const T> others, const Groups& groups,
@@ -42,8 +159,23 @@ PairHistogramResult count_in_groups(MatrixView<const T> points, MatrixView<const
   if (problem.cross) check_groups(second, problem.m(), count);
 
   std::vector<std::uint64_t> slots(static_cast<std::size_t>(problem.bins.slots()));
+  constexpr std::int64_t many_pairs = 1 << 22;
   std::int64_t visited = 0;
+  std::uint64_t pairs_of_large = 0;
   for (std::int64_t group = 0; group < count; ++group) {
+    const std::int64_t members = groups.starts[group + 1] - groups.starts[group];
+    const std::int64_t other_members = second.starts[group + 1] - second.starts[group];
+    if (pair_count(members, other_members, problem.cross) >= many_pairs) {
+      const Matrix<T> some = picked(arranged.points, groups, group);
+      const Matrix<T> some_others = problem.cross ? picked(arranged.others, second, group) : Matrix<T>();
+      const PairHistogramResult counted =
+          detail::pair_histogram<T>(some, arranged.options, {.others = some_others}, execution);
+      slots.front() += counted.below;
+      for (std::size_t bin = 0; bin < counted.counts.size(); ++bin) slots[bin + 1] += counted.counts[bin];
+      slots.back() += counted.beyond;
+      pairs_of_large += counted.pairs;
+      continue;
+    }
     for (std::int64_t one = groups.starts[group]; one < groups.starts[group + 1]; ++one) {
       const T* const row = problem.points.row(groups.rows[one]);
       const std::int64_t begin = problem.cross ? second.starts[group] : one + 1;
@@ -60,10 +192,14 @@ PairHistogramResult count_in_groups(MatrixView<const T> points, MatrixView<const
   result.counts.assign(slots.begin() + 1, slots.end() - 1);
   result.below = slots.front();
   result.beyond = slots.back();
-  result.pairs = static_cast<std::uint64_t>(visited);
+  result.pairs = static_cast<std::uint64_t>(visited) + pairs_of_large;
   return result;
 }
 
+template Matrix<double> mass_centers(MatrixView<const float>, const Groups&, VectorView<const double>,
+                                     const PairHistogramOptions&);
+template Matrix<double> mass_centers(MatrixView<const double>, const Groups&, VectorView<const double>,
+                                     const PairHistogramOptions&);
 template PairHistogramResult count_in_groups(MatrixView<const float>, MatrixView<const float>, const Groups&,
                                              const Groups&, const PairHistogramOptions&, const Execution&);
 template PairHistogramResult count_in_groups(MatrixView<const double>, MatrixView<const double>, const Groups&,

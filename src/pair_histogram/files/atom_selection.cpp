@@ -99,7 +99,7 @@ class AtomSelection::Parser {
       if (word_.empty()) fail("something to select by is missing");
       std::vector<std::string_view> names;
       for (const auto& [name, kind] : keys) names.push_back(name);
-      fail(core::excerpt(word_) + " is nothing to select by" + core::did_you_mean(word_, names));
+      fail("atoms cannot be selected by " + core::excerpt(word_) + core::did_you_mean(word_, names));
     }
     take();
     Node node{.kind = key->second, .words = {}, .ranges = {}, .left = 0, .right = 0};

@@ -112,8 +112,9 @@ class DcdFrames : public FrameParser {
     constexpr std::size_t fourth = 11;
     constexpr std::size_t version = 19;
     if (number(fixed_atoms) != 0)
-      refuse("it leaves out " + std::to_string(number(fixed_atoms)) +
-             " fixed atoms, which is not read; write all atoms of all frames");
+      refuse("the frames after the first leave out " + std::to_string(number(fixed_atoms)) + " fixed " +
+             (number(fixed_atoms) == 1 ? "atom" : "atoms") +
+             "; such files are not read; write the trajectory with all atoms in every frame");
     version_ = number(version);
     has_cell_ = version_ != 0 && number(cell) != 0;
     has_fourth_ = version_ != 0 && number(fourth) != 0;

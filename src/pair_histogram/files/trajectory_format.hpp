@@ -35,6 +35,9 @@ struct AtomLabels {
   std::shared_ptr<const AtomWords> elements;
   std::shared_ptr<const AtomWords> names;
   std::shared_ptr<const AtomWords> residues;
+  /// One number per atom. Consecutive atoms of one residue have the same number.
+  std::shared_ptr<const std::vector<std::int64_t>> residue_numbers;
+  std::shared_ptr<const AtomWords> molecules;  ///< "0": the atom belongs to no molecule
   std::shared_ptr<const std::vector<std::int64_t>> ids;
 };
 

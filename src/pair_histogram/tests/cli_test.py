@@ -246,7 +246,7 @@ class PairHistogram(Case):
         water = self.file("w.xyz", self.WATER)
         job = ("pair-histogram", water, "--bin-width", 1, "--bins", 6)
         for text, says in (
-            ("typ O", ["--select", "character 1", "'typ' is nothing to select by", "did you mean 'type'?"]),
+            ("typ O", ["--select", "character 1", "atoms cannot be selected by 'typ'", "did you mean 'type'?"]),
             ("type", ["character 5", "a value is expected behind 'type'"]),
             ("type O and", ["character 11", "something to select by is missing"]),
             ("(type O", ["character 8", "a closing parenthesis"]),
