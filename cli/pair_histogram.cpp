@@ -26,6 +26,8 @@
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
+#include "execution/request.hpp"
+#include "files/file.hpp"
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/files/trajectory.hpp"
 #include "pair_histogram/options.hpp"
@@ -206,6 +208,14 @@ void prepare_ranks(const std::vector<std::string>& inputs, Session& session) {
   if (!note.empty()) session.note(note);
 }
 
+/// Makes the reader check the memory of a frame: the positions, their copy in the box, and the chosen rows.
+void limit_memory(files::FrameReader& reader, const Execution& execution) {
+  constexpr std::uint64_t times_positions = 3;
+  reader.set_memory_check([&execution](std::uint64_t bytes) {
+    execution::check_memory(times_positions * bytes, execution, "a frame is read as a whole; write fewer atoms");
+  });
+}
+
 void add_bin_options(Options& options, Arguments& arguments) {
   options.heading("Bins");
   PairHistogramOptions& own = arguments.options;
@@ -252,7 +262,7 @@ void add_atom_options(Options& options, Arguments& arguments) {
   };
   options.value("--select", "ATOMS",
                 "count only these atoms: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index "
-                "0-99', 'all', combined with 'not', 'and', 'or' and parentheses",
+                "0-99', 'z 10:20', 'all', combined with 'not', 'and', 'or' and parentheses",
                 selection(arguments.selection, "--select"));
   options.value("--cross-select", "ATOMS",
                 "count the pairs between the points and these atoms, which are in the file of --cross if it is given",
@@ -326,12 +336,17 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                           arguments->other_weights, arguments->edges,  arguments->topology};
     arguments->reading.threads = cpu::thread_count(session.execution);
     if (session.job) prepare_ranks(inputs, session);
+    std::optional<files::ResidentLimit> pages;  // of mapped trajectories
     std::optional<files::FrameReader> reader;
     session.ranks().agree([&] {
       require_one_standard_input(inputs);
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
       reader.emplace(arguments->input, arguments->reading, arguments->needs_labels() && arguments->topology.empty());
+      limit_memory(*reader, session.execution);
+      constexpr std::uint64_t least_resident = std::uint64_t{64} << 20;
+      if (reader->is_trajectory() && session.execution.memory_limit > 0)
+        pages.emplace(std::max(session.execution.memory_limit / 4, least_resident));
       if (!reader->is_trajectory()) {  // reports missing options before the points are read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));

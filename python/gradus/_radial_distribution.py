@@ -152,12 +152,14 @@ def _numbers_of_groups(library: Library, source: Any, same: Any, atoms: int, arg
 def _bonds(library: Library, source: Any, same: Any, atoms: int) -> Array:
     """Returns the two atoms of each bond, each bond once."""
     found = _from_library(library, source, "bonded", "exclude_same") if isinstance(same, str) else same
-    bonds = np.asarray(found, dtype=np.int64).reshape(-1, 2)
+    bonds = np.asarray(found) if len(found) else np.empty((0, 2), np.int64)
+    if bonds.ndim != 2 or bonds.shape[1] != 2 or bonds.dtype.kind not in "iu":
+        raise UsageError.about("exclude_same", "bonds are an array of integers with two columns")
     if isinstance(same, str) and not len(bonds):
         raise InputError.about("exclude_same", f"{library.name} has no bonds for these atoms; read a topology that has them")
     if bonds.size and (bonds.min() < 0 or bonds.max() >= atoms or (bonds[:, 0] == bonds[:, 1]).any()):
         raise InputError.about("exclude_same", f"a bond joins two different atoms; indices are 0 to {atoms - 1}")
-    return np.unique(np.sort(bonds, axis=1), axis=0)
+    return np.unique(np.sort(bonds.astype(np.int64), axis=1), axis=0)
 
 
 class _Sides:

@@ -147,7 +147,8 @@ CALLS_OF = {
     "radial_distribution": lambda draw: (distribution, (draw(maybe(arrays())), draw(arrays())), {
         "bin_width": draw(maybe(sizes)), "bins": draw(maybe(numbers)), "cutoff": draw(maybe(sizes)), "volume": draw(maybe(sizes)),
         "edges": draw(maybe(st.lists(sizes, max_size=4))), "dimensions": draw(st.sampled_from([None, None, "x", "xy", "xyz", ""])),
-        "select": draw(maybe(arrays(1))), "other": draw(maybe(arrays(1))), "exclude_same": draw(maybe(arrays(1))), "blocks": draw(numbers)}),
+        "select": draw(maybe(arrays(1))), "other": draw(maybe(arrays(1))), "exclude_same": draw(maybe(st.one_of(arrays(1), arrays()))),
+        "mass_centers": draw(maybe(arrays(1))), "masses": draw(maybe(arrays(1))), "blocks": draw(numbers)}),
     "shortest_paths": lambda draw: (gradus.shortest_paths, (draw(arrays()),), {
         "directed": draw(st.booleans()), "unweighted": draw(st.booleans()), "predecessors": draw(st.booleans()), "no_edge": draw(maybe(sizes)),
         "sources": draw(maybe(st.lists(numbers, max_size=3)))}),

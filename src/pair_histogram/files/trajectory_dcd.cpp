@@ -31,6 +31,7 @@ class DcdFrames : public FrameParser {
       if (parts != FrameParts::none) read_cell(cell, frame);
     }
     if (parts == FrameParts::all) {
+      check_memory(atoms_);
       std::vector<double> coordinates(axes * static_cast<std::size_t>(atoms_));
       for (std::size_t axis = 0; axis < axes; ++axis) read_axis(axis, coordinates);
       frame.points = points_of(std::move(coordinates));

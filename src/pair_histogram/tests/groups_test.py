@@ -166,6 +166,31 @@ class Groups(TrajectoryCase):
         self.assertEqual(header, "lo,hi,count,g,density,coordination,g_error,coordination_error")
         self.refused(2, "pair-histogram", path, *JOB, "--blocks", 3, says=["--rdf"])
 
+    def test_layers_are_selected_by_coordinates(self):
+        frames = [molecules(20, seed) for seed in range(3)]
+        path = self.file("w.gro", gro(frames))
+        layer = [[atom[:2] for row, atom in enumerate(atoms) if row % 3 == 0 and 2 <= atom[2] < 8.5] for atoms in frames]
+        answer = self.answer(path, *JOB, "--select", "name OW and z 2:8.5", "--dimensions", "xy", "--rdf")
+        flat = [vector[:2] for vector in BOX[:2]]
+        counts = [0] * 4
+        for points in layer:
+            for first, second in itertools.combinations(points, 2):
+                apart = nearest(first, second, flat)
+                if apart < 4:
+                    counts[int(apart)] += 1
+        self.assertEqual(answer["counts"], counts)
+        self.assertTrue(len({len(points) for points in layer}) > 1)
+        pairs = sum(len(points) * (len(points) - 1) / 2 for points in layer)
+        self.close(answer["g"], [count / (math.pi * (2 * bin + 1) * pairs / 90) for bin, count in enumerate(counts)])
+        self.refused(2, "pair-histogram", path, *JOB, "--select", "z 5:5", says=["'5:5'", "10:20"])
+        self.refused(2, "pair-histogram", path, *JOB, "--select", "z 5", says=["'5'", "10:20"])
+
+    def test_a_frame_respects_the_memory_limit(self):
+        path = self.file("l.dcd", dcd([[1.0, 1, 1]] * 200000, (10, 90, 9, 90, 90, 11), 24))
+        job = (path, *JOB, "--select", "index 0-9")
+        self.refused(1, "pair-histogram", *job, "--memory-limit", "2M", says=["memory limit", "2.00 MiB", "fewer atoms"])
+        self.succeed("pair-histogram", *job, "--memory-limit", "100M")
+
     def test_numbers_of_atoms_may_vary(self):
         sizes = (60, 33, 45)
         frames = [molecules(20, seed)[:size] for seed, size in enumerate(sizes)]
