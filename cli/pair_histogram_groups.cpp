@@ -26,24 +26,30 @@ std::shared_ptr<const files::AtomWords> words_of(const std::shared_ptr<const fil
   return std::make_shared<const files::AtomWords>(std::move(some));
 }
 
+template <class T>
+files::PointsOf<T> points_from(MatrixView<const double> rows) {
+  Matrix<T> points(rows.rows(), rows.columns());
+  for (std::int64_t row = 0; row < rows.rows(); ++row)
+    for (std::int64_t column = 0; column < rows.columns(); ++column)
+      points.row(row)[column] = static_cast<T>(rows.row(row)[column]);
+  return files::own(std::move(points));
+}
+
 /// Returns a frame that has the centre of mass of each residue or molecule in place of its atoms. A centre has the
 /// residue's name as its type, and the numbers of the residue and the molecule.
-template <class T>
 files::Frame mass_centers(const files::Frame& frame, files::AtomGrouping grouping, const PairHistogramOptions& options,
                           const std::string& what) {
   const room::GroupRows groups = room::groups_of(files::group_numbers(frame, grouping, what));
   const std::vector<double> masses = files::masses_of(frame, what);
+  const files::Points atoms = files::convert(frame.points, files::ElementType::f64, what, {});
   const Matrix<double> centers =
-      room::mass_centers<T>(frame.points.view<T>(), groups.view(), {masses.data(), std::ssize(masses)}, options);
-  Matrix<T> rounded(centers.rows(), centers.columns());
+      room::mass_centers(atoms.view<double>(), groups.view(), {masses.data(), std::ssize(masses)}, options);
   std::vector<std::int64_t> first_atoms;
-  for (std::int64_t row = 0; row < centers.rows(); ++row) {
-    first_atoms.push_back(groups.rows[static_cast<std::size_t>(groups.starts[static_cast<std::size_t>(row)])]);
-    for (std::int64_t column = 0; column < centers.columns(); ++column)
-      rounded.row(row)[column] = static_cast<T>(centers.row(row)[column]);
-  }
+  for (std::size_t group = 0; group + 1 < groups.starts.size(); ++group)
+    first_atoms.push_back(groups.rows[static_cast<std::size_t>(groups.starts[group])]);
   files::Frame result = frame;
-  result.points.values = files::own(std::move(rounded));
+  if (frame.points.type() == files::ElementType::f32) result.points.values = points_from<float>(centers.view());
+  else result.points.values = points_from<double>(centers.view());
   const files::AtomLabels& labels = frame.labels;
   result.labels = {};
   result.labels.types = result.labels.residues = words_of(labels.residues, first_atoms);
@@ -95,9 +101,7 @@ files::Frame AtomGroups::prepared(const files::Frame& frame, const PairHistogram
     if (frame.labels.ids) result.labels.ids = frame.labels.ids;
   }
   if (!arguments_.mass_centers) return result;
-  return std::holds_alternative<files::PointsOf<float>>(frame.points.values)
-             ? mass_centers<float>(result, *arguments_.mass_centers, options, input_)
-             : mass_centers<double>(result, *arguments_.mass_centers, options, input_);
+  return mass_centers(result, *arguments_.mass_centers, options, input_);
 }
 
 AtomGroups::Exclusion AtomGroups::exclusion(const files::Frame& frame, const std::vector<std::int64_t>& rows,

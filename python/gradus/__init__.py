@@ -49,6 +49,7 @@ from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair
 from gradus._radial_distribution import RadialDistributionResult, radial_distribution
 from gradus._repeat import repeat
 from gradus._shortest_paths import ShortestPathsResult, shortest_paths
+from gradus._structure_factor import StructureFactorResult, structure_factor
 
 if TYPE_CHECKING:
     from gradus.cluster import (
@@ -90,6 +91,7 @@ __all__ = [
     "RadialDistributionResult",
     "RunReport",
     "ShortestPathsResult",
+    "StructureFactorResult",
     "UnsupportedError",
     "UsageError",
     "Variant",
@@ -115,6 +117,7 @@ __all__ = [
     "radial_distribution",
     "repeat",
     "shortest_paths",
+    "structure_factor",
     "variants",
 ]
 

@@ -106,6 +106,19 @@ class PairHistogramResult:
         )
         return RadialDistribution(g, density, coordination)
 
+    def structure_factor(self, q: Any) -> tuple[Array, Array]:
+        """Returns the static structure factor S(q) by Debye's sum, and the greatest error that the widths of the bins cause.
+
+        `q` holds wave numbers in one dimension, in the inverse unit of the distances. The bins must hold all pairs of the
+        points, in open space; frames are averaged. Raises UsageError otherwise: for a periodic box, structure_factor()
+        sums directly.
+        """
+        if self.volume is not None or self.others or self.points * self.frames != int(self.points * self.frames):
+            raise UsageError("Debye's sum needs pairs of one set of points in open space; structure_factor() sums in a box")
+        return _core.debye_structure_factor(
+            self._fields(), int(self.points * self.frames), np.atleast_1d(np.ascontiguousarray(q, np.float64))
+        )
+
     def __repr__(self) -> str:
         frames = "" if self.frames == 1 else f"{self.frames} frames, "
         return f"PairHistogramResult({frames}{self.pairs} pairs, {len(self.counts)} bins, {self.beyond} pairs beyond)"

@@ -203,7 +203,7 @@ class _Sides:
         if self.groups:
             options = {name: value for name, value in options_in("pair_histogram", call).items() if name in ("box", "periodic")}
             sides = [
-                _core.pair_histogram_mass_centers(np.ascontiguousarray(side), *groups, self.masses[rows], options)
+                _core.pair_histogram_mass_centers(np.ascontiguousarray(side, np.float64), *groups, self.masses[rows], options)
                 for side, groups, rows in zip(sides, self.groups, self.lists)
             ]
         return sides[0], sides[1] if len(sides) == 2 else None
@@ -219,6 +219,13 @@ def _wanted(frames: Iterator[Frame], wanted: slice | None) -> Iterator[tuple[int
         raise UsageError.about(
             "frames", f"{wanted!r}; a slice of numbers from 0 is needed, because frames are read one by one"
         ) from error
+
+
+def error_of_blocks(values: list[Array]) -> Array:
+    """Returns the standard error of the mean of the blocks' values, NaN for a single block."""
+    if len(values) < 2:
+        return np.full(len(values[0]), np.nan)
+    return np.asarray(np.std(values, axis=0, ddof=1) / np.sqrt(len(values)))
 
 
 @names_arguments
@@ -333,15 +340,9 @@ def radial_distribution(
     sums = list(itertools.accumulate(parts))
     of_parts = [part.rdf(volume) for part in parts]
     total = sums[-1].rdf(volume)
-
-    def error_of(values: list[Array]) -> Array:
-        if len(values) < 2:
-            return np.full(len(values[0]), np.nan)
-        return np.asarray(np.std(values, axis=0, ddof=1) / np.sqrt(len(values)))
-
     return RadialDistributionResult(
         total.g, total.density, total.coordination, sums[-1].edges, sums[-1].counts,
-        error_of([part.g for part in of_parts]), error_of([part.coordination for part in of_parts]),
+        error_of_blocks([part.g for part in of_parts]), error_of_blocks([part.coordination for part in of_parts]),
         np.array([one.rdf(volume).g for one in sums]), np.array([one.counts for one in histograms]), excluded,
         library.unit, sums[-1],
     )  # fmt: skip

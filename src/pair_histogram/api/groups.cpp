@@ -101,8 +101,7 @@ GroupRows groups_of(const std::vector<std::int64_t>& numbers, const std::vector<
   return groups;
 }
 
-template <class T>
-Matrix<double> mass_centers(MatrixView<const T> points, const Groups& groups, VectorView<const double> masses,
+Matrix<double> mass_centers(MatrixView<const double> points, const Groups& groups, VectorView<const double> masses,
                             const PairHistogramOptions& options) {
   const core::DefaultFloatEnvironment environment;
   const std::int64_t count = groups.starts.size() - 1;
@@ -121,12 +120,12 @@ Matrix<double> mass_centers(MatrixView<const T> points, const Groups& groups, Ve
     double from_first[3] = {};  // the separation of the current member from the first member
     double sum[3] = {};
     double mass = 0;
-    const T* before = nullptr;
+    const double* before = nullptr;
     for (std::int64_t at = groups.starts[group]; at < groups.starts[group + 1]; ++at) {
       const std::int64_t row = groups.rows[at];
       double apart[3] = {};
       for (std::int64_t column = 0; before != nullptr && column < columns; ++column)
-        apart[column] = static_cast<double>(points.row(row)[column]) - static_cast<double>(before[column]);
+        apart[column] = points.row(row)[column] - before[column];
       nearest.move(apart, columns);
       for (std::int64_t column = 0; column < columns; ++column) {
         from_first[column] += apart[column];
@@ -137,9 +136,9 @@ Matrix<double> mass_centers(MatrixView<const T> points, const Groups& groups, Ve
     }
     if (!(mass > 0))
       throw InputError("the masses of group " + std::to_string(group) + " (counted from 0) add up to zero");
-    const T* const first = points.row(groups.rows[groups.starts[group]]);
+    const double* const first = points.row(groups.rows[groups.starts[group]]);
     for (std::int64_t column = 0; column < columns; ++column)
-      centers.row(group)[column] = static_cast<double>(first[column]) + sum[column] / mass;
+      centers.row(group)[column] = first[column] + sum[column] / mass;
   }
   return centers;
 }
@@ -196,10 +195,6 @@ PairHistogramResult count_in_groups(MatrixView<const T> points, MatrixView<const
   return result;
 }
 
-template Matrix<double> mass_centers(MatrixView<const float>, const Groups&, VectorView<const double>,
-                                     const PairHistogramOptions&);
-template Matrix<double> mass_centers(MatrixView<const double>, const Groups&, VectorView<const double>,
-                                     const PairHistogramOptions&);
 template PairHistogramResult count_in_groups(MatrixView<const float>, MatrixView<const float>, const Groups&,
                                              const Groups&, const PairHistogramOptions&, const Execution&);
 template PairHistogramResult count_in_groups(MatrixView<const double>, MatrixView<const double>, const Groups&,

@@ -36,8 +36,7 @@ GRADUS_EXPORT GroupRows groups_of(const std::vector<std::int64_t>& numbers,
 /// directions in which the box repeats, each member of a group is taken at the image that is nearest to the member
 /// before it, so that groups may cross the faces of the box. Sums in double, in the order of the members, of
 /// differences from the first member. Throws InputError for masses that are negative, not finite, or zero in sum.
-template <class T>
-GRADUS_EXPORT Matrix<double> mass_centers(MatrixView<const T> points, const Groups& groups,
+GRADUS_EXPORT Matrix<double> mass_centers(MatrixView<const double> points, const Groups& groups,
                                           VectorView<const double> masses, const PairHistogramOptions& options);
 
 /// Counts the pairs of two points of one group. If there are others, counts the pairs of a point of group g and an
