@@ -21,6 +21,7 @@ from gradus import _core
 from gradus._errors import Error, InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._options import MemoryEstimate, RunReport
 from gradus._batches import KMeansBatches, kmeans_batches
+from gradus._catalogue import read_catalogue
 from gradus._certify import KMeansCertificate, certify
 from gradus._check import KMeansCheck, KMeansLabelCheck, KMeansMeanCheck, check
 from gradus._kmeans import (
@@ -115,6 +116,7 @@ __all__ = [
     "pair_histogram",
     "problems",
     "radial_distribution",
+    "read_catalogue",
     "repeat",
     "shortest_paths",
     "structure_factor",
