@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "gradus/structure_factor.hpp"
+#include "gradus/pair_histogram_structure_factor.hpp"
 #include "pair_histogram/api/groups.hpp"
 #include "pair_histogram/options.hpp"
 #include "python/bindings/arrays.hpp"

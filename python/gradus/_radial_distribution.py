@@ -265,7 +265,7 @@ def radial_distribution(
         each atom of a frame: pairs of equal integers do not count. "bonded": pairs that are joined by a bond do not
         count; or an array (bonds x 2) with the indices of their atoms
     * `mass_centers`: "residue" or "molecule", or an array as for `exclude_same`: counts pairs of the centres of mass of
-        the selected atoms of each of these. Each atom is taken at the image that is nearest to the atom before it.
+        the selected atoms of each of these. Each atom has the image that is nearest to the atom before it.
     * `masses`: one number for each atom of a frame; None: the masses of the library
     * `frames`: slice of frames, such as slice(100, None, 10); numbers from 0
     * `blocks`: int; consecutive blocks of frames, whose spread gives the errors; at most the number of frames counts

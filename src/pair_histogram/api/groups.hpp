@@ -16,6 +16,9 @@ struct Groups {
   VectorView<const std::int64_t> starts;  ///< number of groups + 1
 };
 
+/// Throws UsageError unless these are `wanted` groups of rows of that many points.
+void check_groups(const Groups& groups, std::int64_t points, std::int64_t wanted);
+
 /// Groups that own their rows.
 struct GroupRows {
   std::vector<std::int64_t> rows;
@@ -33,7 +36,7 @@ GRADUS_EXPORT GroupRows groups_of(const std::vector<std::int64_t>& numbers,
                                   const std::vector<std::int64_t>* wanted = nullptr);
 
 /// Returns the centre of mass of each group (groups x columns). `masses` has a mass for each row of the points. In the
-/// directions in which the box repeats, each member of a group is taken at the image that is nearest to the member
+/// directions in which the box repeats, each member of a group has the image that is nearest to the member
 /// before it, so that groups may cross the faces of the box. Sums in double, in the order of the members, of
 /// differences from the first member. Throws InputError for masses that are negative, not finite, or zero in sum.
 GRADUS_EXPORT Matrix<double> mass_centers(MatrixView<const double> points, const Groups& groups,

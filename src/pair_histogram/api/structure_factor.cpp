@@ -1,5 +1,5 @@
 // structure_factor(), debye_structure_factor()
-#include "gradus/structure_factor.hpp"
+#include "gradus/pair_histogram_structure_factor.hpp"
 
 #include <algorithm>
 #include <array>
@@ -57,6 +57,7 @@ void add_block(const std::vector<Exponentials>& tables, const std::int64_t* vect
       const double* const cosines = tables[axis].cosines.data() + place;
       const double* const sines = tables[axis].sines.data() + place;
       const double sign = vector[axis] < 0 ? -1 : 1;
+#pragma omp simd
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
         const double c = cosines[lane];
         const double s = sign * sines[lane];

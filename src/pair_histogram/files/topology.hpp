@@ -1,4 +1,4 @@
-// What the labels of atoms say about residues, molecules, bonds and masses.
+// Residues, molecules, bonds and masses of atoms, from their labels.
 #pragma once
 
 #include <array>
