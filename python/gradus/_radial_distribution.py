@@ -91,7 +91,8 @@ class _Exclusions(NamedTuple):
     def taken_from(self, histogram: PairHistogramResult, points: Array, others: Array | None, call: dict[str, Any]) -> PairHistogramResult:
         """Returns the histogram without these pairs. `call` has the arguments with which pair_histogram() counted it."""
         counts, below, beyond, pairs = _core.pair_histogram_in_groups(
-            points, others, *self.points, *((None, None) if self.others is None else self.others),
+            points, others, self.points.rows, self.points.starts, None if self.others is None else self.others.rows,
+            None if self.others is None else self.others.starts,
             options_in("pair_histogram", call),
             request("cpu", None, call["threads"], "none", None, call["memory_limit"], None, None),
         )  # fmt: skip
@@ -203,7 +204,7 @@ class _Sides:
         if self.groups:
             options = {name: value for name, value in options_in("pair_histogram", call).items() if name in ("box", "periodic")}
             sides = [
-                _core.pair_histogram_mass_centers(np.ascontiguousarray(side, np.float64), *groups, self.masses[rows], options)
+                np.asarray(_core.pair_histogram_mass_centers(np.ascontiguousarray(side, np.float64), *groups, self.masses[rows], options))
                 for side, groups, rows in zip(sides, self.groups, self.lists)
             ]
         return sides[0], sides[1] if len(sides) == 2 else None

@@ -118,10 +118,10 @@ def structure_factor(
             if grid is None:
                 grid = _half_grid(vectors, q_max, vectors_per_bin, q_width, frame.dimensions == "xy")
             wave = np.linalg.norm(grid @ (2 * np.pi * np.linalg.inv(vectors).T), axis=1)
-            values = _core.structure_factor(
+            values = np.asarray(_core.structure_factor(
                 np.ascontiguousarray(points, np.float64), frame.box.ravel().tolist(), grid,
                 request("cpu", None, threads, "none", None, memory_limit, None, None),
-            )  # fmt: skip
+            ))  # fmt: skip
             bins = np.minimum((wave / q_width).astype(np.int64), count - 1)
             in_bin = np.bincount(bins, minlength=count)
             sizes = in_bin if sizes is None else sizes
@@ -135,5 +135,5 @@ def structure_factor(
         raise InputError.about("atoms", "there are no frames" if frames is None else f"no frame is among {frames}")
     some = min(blocks, len(found))
     limits = [len(found) * block // some for block in range(some + 1)]
-    error = error_of_blocks([np.mean(found[low:high], axis=0) for low, high in zip(limits, limits[1:])])
-    return StructureFactorResult(np.mean(waves, axis=0), np.mean(found, axis=0), error, sizes, np.array(found), library.unit)
+    s_error = error_of_blocks([np.mean(found[low:high], axis=0) for low, high in zip(limits, limits[1:])])
+    return StructureFactorResult(np.mean(waves, axis=0), np.mean(found, axis=0), s_error, sizes, np.array(found), library.unit)
