@@ -109,7 +109,7 @@ def test_large_groups():
 def test_bonded_pairs_are_left_out(vectors):
     frames, boxes = molecules(vectors), cells(vectors)
     bonds = np.array([(atom + step, atom) for atom in OXYGEN for step in (1, 2)])
-    for first, second in ((np.arange(3 * MOLECULES), None), (OXYGEN, None), (OXYGEN, HYDROGEN[::-1].copy()), (OXYGEN[::-1].copy(), np.arange(60))):
+    for first, second in ((np.arange(3 * MOLECULES), None), (OXYGEN, None), (OXYGEN, HYDROGEN[::-1].copy()), (OXYGEN[::-1].copy(), np.arange(60)), (HYDROGEN, OXYGEN), (np.arange(70), np.arange(60))):
         ours = gradus.radial_distribution(list(zip(boxes, frames)), select=first, other=second, exclude_same=bonds, **BINS)
         counts = []
         for points, box in zip(frames, boxes):

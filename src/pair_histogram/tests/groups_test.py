@@ -120,7 +120,9 @@ class Groups(TrajectoryCase):
         path = self.file("w.pdb", pdb(atoms, bonds + [(second, first) for first, second in bonds]))
         def bonded(i, j):
             return tuple(sorted((i, j))) in bonds
-        for first, second, options in ((range(60), None, ()), (range(0, 60, 3), range(60), ("--select", "element O", "--cross-select", "all"))):
+        for first, second, options in (
+                (range(60), None, ()), (range(0, 60, 3), range(60), ("--select", "element O", "--cross-select", "all")),
+                ([i for i in range(60) if i % 3], range(60), ("--select", "element H", "--cross-select", "all"))):
             some = self.pairs_of(atoms, first, second, bonded)
             answer = self.answer(path, *JOB, "--exclude-same", "bonded", *options)
             self.assertEqual((answer["pairs"], answer["counts"]), (len(some), histogram([(atoms[i], atoms[j]) for i, j in some])))
