@@ -114,7 +114,7 @@ AtomGroups::Exclusion AtomGroups::exclusion(const files::Frame& frame, const std
   if (others == nullptr) return result;
   std::vector<std::int64_t> keys = numbers_of(numbers, rows);
   std::ranges::sort(keys);
-  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   result.others = room::groups_of(numbers_of(numbers, *others), &keys);
   return result;
 }

@@ -116,7 +116,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> read_bonds(const std::string&
         "there are no bonds (CONECT); name a PDB file that has them (--topology), or use "
         "gradus.radial_distribution() in Python, for which MDAnalysis and mdtraj read bonds");
   std::ranges::sort(bonds);
-  bonds.erase(std::ranges::unique(bonds).begin(), bonds.end());
+  bonds.erase(std::unique(bonds.begin(), bonds.end()), bonds.end());
   return bonds;
 }
 

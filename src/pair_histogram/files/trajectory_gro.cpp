@@ -39,7 +39,7 @@ class GroFrames : public TextFrames {
 
   std::vector<double> atoms(std::int64_t count, AtomLabels& labels_of_frame) {
     static constexpr std::array<const char*, axes> names = {"x", "y", "z"};
-    check_memory(count);
+    check_memory_of(count);
     std::vector<double> coordinates;
     AtomWordsBuilder residues;
     AtomWordsBuilder atom_names;

@@ -280,7 +280,7 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
   static constexpr std::array<const char*, trajectory_axes> names = {"x", "y", "z"};
   // For a stream of unknown length, memory for at most this many atoms is allocated in advance.
   constexpr std::int64_t believed = 1 << 20;
-  check_memory(count);
+  check_memory_of(count);
   std::vector<double> coordinates;
   coordinates.reserve(
       static_cast<std::size_t>(trajectory_axes * (text_->bytes_left() ? count : std::min(count, believed))));

@@ -98,6 +98,10 @@ class TextFrames : public FrameParser {
   /// least `least` bytes.
   std::int64_t atom_count(std::string_view text, std::int64_t least) const;
   std::int64_t check_count(std::int64_t count, std::int64_t least) const;
+  /// Calls check_memory() if check_count() has compared the number of atoms with the size of the file.
+  void check_memory_of(std::int64_t count) const {
+    if (text_->bytes_left()) check_memory(count);
+  }
   double number(std::string_view word, const char* what) const;
   /// Skips the lines of the atoms. A line that begins with `head` is an error, because the frame then has fewer atoms
   /// than it claims.
