@@ -5,7 +5,7 @@
 
 Needs the package gradus with NumPy, and GPUs; with mpirun and mpi4py, ranks of MPI as well. Makes all jobs of jobs() on
 one CPU process. Then repeats all jobs in each way of WAYS, and compares centroids, labels, sizes, inertia and number of
-iterations with the first results, bit by bit. Ends with status 1 if a way fails or gives other bits.
+iterations with the first results, bit by bit. Exits with status 1 if a way fails or gives other bits.
 """
 
 import argparse

@@ -6,7 +6,7 @@
 #include "execution/gpu_group.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans_batch.hpp"
-#include "kmeans/api/fit.hpp"
+#include "kmeans/api/kmeans_of.hpp"
 #include "kmeans/batch/problems.hpp"
 #include "kmeans/batch/schedule.hpp"
 #include "kmeans/kmeans.hpp"

@@ -12,6 +12,7 @@
 #include "gradus/kmeans_choose.hpp"
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/fit.hpp"
+#include "kmeans/api/kmeans_of.hpp"
 #include "kmeans/criteria/criteria.hpp"
 #include "kmeans/points/host_copy.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "execution/gpu_support.hpp"
 #include "kmeans/api/estimate.hpp"
-#include "kmeans/api/fit.hpp"
 #include "kmeans/api/gpu_parts.hpp"
+#include "kmeans/api/kmeans_of.hpp"
 #include "kmeans/kmeans.hpp"
 
 namespace gradus::kmeans_detail {

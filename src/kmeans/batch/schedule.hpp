@@ -21,7 +21,7 @@ struct BatchSchedule {
   Execution on_all_threads;
 };
 
-/// Schedules a batch of `problems` fits. `shape` is the shape of one problem, and its place that of the points. Throws
+/// Schedules a batch of `problems` fits. `shape` is the shape of one problem, with the place of the points. Throws
 /// the errors of kmeans_memory().
 BatchSchedule schedule_of_batch(const KMeansShape& shape, std::int64_t problems, const KMeansOptions& options,
                                 const Execution& execution);

@@ -223,7 +223,7 @@ struct RankTotals {
   cuda::DeviceBuffer<Word> words;
 };
 
-/// What a pass and its update find out. All fields are zero before the next pass begins.
+/// The results of a pass and of its update. All fields are zero before the next pass begins.
 struct StepOutcome {
   PassCounters counters;
   UpdateState update;

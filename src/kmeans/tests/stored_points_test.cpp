@@ -77,7 +77,7 @@ struct StoredPoints {
   Matrix<float> wide;
 };
 
-/// Returns true if fits repeat their bits: on a GPU, those of variants with textbook sums may not.
+/// Returns true if fits repeat their bits. Variants with textbook sums may not do so on a GPU.
 bool is_tested(const Variant& variant) {
   return tests::runs_on_cpu(variant) || variant.contract.kind == core::Contract::same_bits;
 }
