@@ -53,6 +53,7 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
                                                                    std::int64_t dimensions, std::int64_t points,
                                                                    std::int64_t others, double volume,
                                                                    std::int64_t frames) {
+  const core::DefaultFloatEnvironment environment;
   if (points < 0 || others < 0) throw UsageError("the numbers of points and others must not be negative");
   if (frames < 1) throw UsageError("the number of frames must be at least 1, not " + std::to_string(frames));
   if (!(volume > 0) || std::isinf(volume))
