@@ -117,6 +117,7 @@ void bind_pair_histogram(nb::module_& module) {
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
              arg("points"), arg("others"), arg("volume"), arg("frames"));
+  bind_pair_counts(module);
 }
 
 }  // namespace gradus::python
