@@ -59,7 +59,7 @@ namespace gradus {
 struct PairCountsOptions {
   PairCountsKind kind = PairCountsKind::rp_pi;
   /// Edges of the bins of r_p, s or theta: at least two, non-negative, strictly increasing. Angles are in degrees, at
-  /// most 180. The edge of an angle is the length of its chord, 2 sin(theta / 2), rounded to double.
+  /// most 180. The square of an angle's chord, 4 sin^2(theta / 2), is rounded to double and compared with s^2.
   std::vector<double> edges = {};
   /// Edges of the bins of pi or mu, as `edges`. `theta` has none.
   std::vector<double> second_edges = {};

@@ -59,25 +59,24 @@ SkyTerms<Number> terms_of(const SkyRule& rule, const SkyPoint& first, const SkyP
   return {{{square * norm - along * along, norm}, {along * along, norm}}};
 }
 
-/// Returns the sign of the difference of a coordinate and an edge.
+/// Returns the sign of the difference of a squared coordinate and the square of an edge.
 template <class Number>
-Sign compare(const SquareRatio<Number>& ratio, double edge) {
+Sign compare(const SquareRatio<Number>& ratio, const Number& square) {
   const Sign denominator = ratio.denominator.sign();
-  if (denominator == Sign::zero) return edge > 0 ? Sign::negative : Sign::zero;
   if (denominator == Sign::unknown) return Sign::unknown;
-  return (ratio.numerator - ratio.denominator * Number(edge) * Number(edge)).sign();
-}
-
-std::vector<double> chords_of(const std::vector<double>& degrees) {
-  std::vector<double> chords;
-  for (const double angle : degrees) chords.push_back(chord_of(angle));
-  return chords;
+  return (denominator == Sign::zero ? Number(0) - square : ratio.numerator - ratio.denominator * square).sign();
 }
 
 }  // namespace
 
 SkyBins::SkyBins(const PairCountsOptions& options) : edges{options.edges, options.second_edges} {
-  if (options.kind == PairCountsKind::theta) edges = {chords_of(options.edges), {0, 2}};
+  if (options.kind != PairCountsKind::theta) return;
+  edges[0].clear();
+  edges[1] = {0, 2};
+  for (const double degrees : options.edges) {
+    squares.push_back(squared_chord_of(degrees));
+    edges[0].push_back(std::sqrt(squares.back()));
+  }
 }
 
 SkyRule::SkyRule(const PairCountsOptions& options)
@@ -95,19 +94,25 @@ SkyRule::SkyRule(const PairCountsOptions& options)
 std::int64_t SkyRule::slot(const SkyPoint& first, const SkyPoint& second) const {
   const auto quick = terms_of<Estimate>(*this, first, second);
   std::optional<SkyTerms<Dyadic>> exact;
-  const auto is_below = [&](std::size_t axis, double edge) {
+  const auto is_below = [&](std::size_t axis, std::ptrdiff_t number) {
+    const double edge = bins.edges[axis][static_cast<std::size_t>(number)];
+    const auto compared = [&]<class Number>(const SkyTerms<Number>& terms) {
+      if (axis == 0 && !bins.squares.empty())
+        return compare(terms[axis], Number(bins.squares[static_cast<std::size_t>(number)]));
+      return compare(terms[axis], Number(edge) * Number(edge));
+    };
     if (edge == 0) return false;
-    const Sign sign = compare(quick[axis], edge);
+    const Sign sign = compared(quick);
     if (sign != Sign::unknown) return sign == Sign::negative;
     if (!exact) exact = terms_of<Dyadic>(*this, first, second);
-    return compare((*exact)[axis], edge) == Sign::negative;
+    return compared(*exact) == Sign::negative;
   };
   const auto place = [&](std::size_t axis) {
     const std::vector<double>& edges = bins.edges[axis];
     const double value = std::sqrt(std::max(0.0, quick[axis].numerator.value() / quick[axis].denominator.value()));
     auto next = std::upper_bound(edges.begin(), edges.end(), value) - edges.begin();  // a first guess
-    while (next > 0 && is_below(axis, edges[static_cast<std::size_t>(next - 1)])) --next;
-    while (next < std::ssize(edges) && !is_below(axis, edges[static_cast<std::size_t>(next)])) ++next;
+    while (next > 0 && is_below(axis, next - 1)) --next;
+    while (next < std::ssize(edges) && !is_below(axis, next)) ++next;
     return static_cast<std::int64_t>(next);
   };
   return place(0) * bins.places(1) + place(1);

@@ -13,8 +13,11 @@ namespace gradus::pair_histogram_detail {
 /// or beyond the last edge. The slot of a pair is first place * second_places() + second place.
 struct SkyBins {
   std::array<std::vector<double>, 2> edges;
+  /// The squares of the first edges, if they are chords of angles; otherwise empty. The rule then compares these
+  /// squares, and `edges` holds their rounded roots.
+  std::vector<double> squares;
 
-  /// Returns the bins of valid options. The edges of angles become chords.
+  /// Returns the bins of valid options.
   explicit SkyBins(const PairCountsOptions& options);
   std::int64_t places(std::size_t axis) const { return static_cast<std::int64_t>(edges[axis].size()) + 1; }
   std::int64_t slots() const { return places(0) * places(1); }
@@ -42,7 +45,7 @@ struct SkyRule {
   std::int64_t slot(const SkyPoint& first, const SkyPoint& second) const;
 };
 
-/// Returns 2 sin(degrees / 2), the chord of an angle from 0 to 180 degrees.
-double chord_of(double degrees);
+/// Returns 4 sin^2(degrees / 2), the squared chord of an angle from 0 to 180 degrees, rounded to double.
+double squared_chord_of(double degrees);
 
 }  // namespace gradus::pair_histogram_detail

@@ -1,4 +1,4 @@
-// sky_vectors() and chords: sines and cosines of angles in degrees, with the same bits on every machine.
+// sky_vectors() and squared chords: sines and cosines of angles in degrees, with the same bits on every machine.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -44,9 +44,11 @@ TwoDoubles divide(TwoDoubles a, double b) {
 }
 
 struct SineCosine {
-  double sine;
-  double cosine;
+  TwoDoubles sine;
+  TwoDoubles cosine;
 };
+
+TwoDoubles negative(TwoDoubles a) { return {-a.high, -a.low}; }
 
 /// Taylor series of sine and cosine. The terms of up to 45 degrees are below 2^-107 from the 29th on.
 constexpr int taylor_terms = 28;
@@ -66,10 +68,7 @@ SineCosine sine_and_cosine(double degrees) {
   const double rest = turn - 90 * quarter;                                   // exact
   constexpr TwoDoubles radian{0x1.1df46a2529d39p-6, 0x1.5c1d8becdd291p-62};  // pi / 180
   const TwoDoubles angle = multiply({rest, 0}, radian);
-  const TwoDoubles minus_square = [&] {
-    const TwoDoubles square = multiply(angle, angle);
-    return TwoDoubles{-square.high, -square.low};
-  }();
+  const TwoDoubles minus_square = negative(multiply(angle, angle));
   TwoDoubles cosine = inverse[taylor_terms];
   TwoDoubles sine = inverse[taylor_terms - 1];
   for (int term = taylor_terms - 2; term > 0; term -= 2) {
@@ -78,15 +77,10 @@ SineCosine sine_and_cosine(double degrees) {
   }
   cosine = add(multiply(cosine, minus_square), inverse[0]);
   sine = multiply(sine, angle);
-  const double s = sine.high;
-  const double c = cosine.high;
-  const double sign = degrees < 0 ? -1 : 1;
-  switch (static_cast<int>(quarter) % 4) {
-    case 0: return {sign * s, c};
-    case 1: return {sign * c, -s};
-    case 2: return {-sign * s, -c};
-    default: return {-sign * c, s};
-  }
+  SineCosine result{sine, cosine};
+  for (int turns = static_cast<int>(quarter) % 4; turns > 0; --turns) result = {result.cosine, negative(result.sine)};
+  if (degrees < 0) result.sine = negative(result.sine);
+  return result;
 }
 
 void check_direction(std::int64_t row, std::int64_t column, double value, bool is_valid) {
@@ -103,7 +97,10 @@ void check_direction(std::int64_t row, std::int64_t column, double value, bool i
 
 }  // namespace
 
-double chord_of(double degrees) { return 2 * sine_and_cosine(degrees / 2).sine; }
+double squared_chord_of(double degrees) {
+  const TwoDoubles sine = sine_and_cosine(degrees / 2).sine;
+  return 4 * multiply(sine, sine).high;
+}
 
 }  // namespace pair_histogram_detail
 
@@ -123,7 +120,8 @@ std::vector<double> sky_vectors(MatrixView<const double> directions) {
       room::check_direction(row, 1, declination, std::abs(declination) <= 90);
       const room::SineCosine around = room::sine_and_cosine(ascension);
       const room::SineCosine up = room::sine_and_cosine(declination);
-      for (const double component : {up.cosine * around.cosine, up.cosine * around.sine, up.sine})
+      for (const double component :
+           {up.cosine.high * around.cosine.high, up.cosine.high * around.sine.high, up.sine.high})
         vectors.push_back(component + 0.0);  // no negative zero
     }
     return vectors;
