@@ -20,7 +20,7 @@
 #include "core/names.hpp"
 #include "core/phases.hpp"
 #include "cpu/threads.hpp"
-#include "gradus/pair_counts.hpp"
+#include "gradus/pair_histogram_counts.hpp"
 #include "pair_histogram/sky/options.hpp"
 
 namespace gradus::cli {
@@ -193,8 +193,8 @@ Action setup_pair_counts(Options& options, Session& session) {
   options.ineffective_if(options.file("--cross-weights", own.other_weights, "FILE", "weights of the points of --cross"),
                          [&own] { return own.others.empty() ? "it needs --cross" : ""; });
   options.flag("--sky", own.is_sky,
-               "the columns are right ascension and declination in degrees, and distance; so are "
-               "the first two for theta");
+               "the columns hold right ascension and declination in degrees, and distance (none for "
+               "theta)");
   add_reading_options(options, session, own.reading);
   add_column_options(options, own.reading, {});
   options.heading("Bins");
@@ -233,7 +233,7 @@ Action setup_pair_counts(Options& options, Session& session) {
     for (const std::string& part : parse_list(label, text)) own.options.box.push_back(parse_positive(label, part));
   });
   return [arguments, &session] {
-    SkyArguments& own = *arguments;
+    SkyArguments own = *arguments;  // the record holds the options as they were given, files of edges by their names
     const auto start = core::Clock::now();
     const std::vector<std::string> inputs{own.input,         own.others, own.weights,
                                           own.other_weights, own.edges,  own.second_edges};

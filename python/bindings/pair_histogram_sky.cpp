@@ -1,7 +1,7 @@
 // Binds pair counts along a line of sight.
 #include <nanobind/stl/optional.h>
 
-#include "gradus/pair_counts.hpp"
+#include "gradus/pair_histogram_counts.hpp"
 #include "pair_histogram/sky/options.hpp"
 #include "python/bindings/arrays.hpp"
 #include "python/bindings/execution.hpp"

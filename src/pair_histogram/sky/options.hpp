@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/options.hpp"
-#include "gradus/pair_counts.hpp"
+#include "gradus/pair_histogram_counts.hpp"
 
 namespace gradus::core {
 
@@ -14,11 +14,13 @@ inline constexpr auto option_rows<PairCountsOptions> = std::to_array<Option>({
     option<&PairCountsOptions::edges>({.name = "edges",
                                        .help = "the increasing edges of the bins of r_p, s or theta (in degrees)",
                                        .placeholder = "FILE",
-                                       .is_file = true}),
+                                       .is_file = true,
+                                       .optional = true}),
     option<&PairCountsOptions::second_edges>({.name = "second_edges",
                                               .help = "the increasing edges of the bins of pi or mu",
                                               .placeholder = "FILE",
-                                              .is_file = true}),
+                                              .is_file = true,
+                                              .optional = true}),
     option<&PairCountsOptions::line_of_sight>({.name = "line_of_sight",
                                                .help = "axis along which all pairs are seen, or midpoint: each pair is "
                                                        "seen from the origin, through its midpoint",

@@ -1,5 +1,5 @@
 // pair_counts()
-#include "gradus/pair_counts.hpp"
+#include "gradus/pair_histogram_counts.hpp"
 
 #include <algorithm>
 #include <cmath>

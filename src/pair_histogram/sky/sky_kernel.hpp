@@ -1,5 +1,4 @@
-// What the kernel of pair counts shares with its driver: plain data, because the kernel is compiled for several
-// instruction sets.
+// Plain data that the kernel of pair counts shares with its driver. The kernel is compiled for several instruction sets.
 #pragma once
 
 #include <cstdint>

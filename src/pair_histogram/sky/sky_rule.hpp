@@ -1,11 +1,11 @@
-// The canonical rule of pair_counts(): the slot of a pair, decided by exact arithmetic (gradus/pair_counts.hpp).
+// The canonical rule of pair_counts(): the slot of a pair, decided by exact arithmetic (gradus/pair_histogram_counts.hpp).
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "gradus/pair_counts.hpp"
+#include "gradus/pair_histogram_counts.hpp"
 
 namespace gradus::pair_histogram_detail {
 

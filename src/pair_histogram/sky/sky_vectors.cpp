@@ -7,7 +7,7 @@
 
 #include "core/text.hpp"
 #include "execution/whole_call.hpp"
-#include "gradus/pair_counts.hpp"
+#include "gradus/pair_histogram_counts.hpp"
 #include "pair_histogram/sky/sky_rule.hpp"
 
 namespace gradus {

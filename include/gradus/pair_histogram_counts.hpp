@@ -1,8 +1,9 @@
 /// Pair counts in two dimensions, as astronomers count pairs of galaxies: across and along the line of sight (r_p, pi),
 /// or by separation and direction (s, mu). The counts are exact.
 ///
-/// Canonical result. All quantities are those of the stored coordinates, as real numbers without rounding. Let
-/// d = x_i - x_j. In a periodic box, each component of d is that of the nearest image, |d_k| = min(|d_k|, L_k - |d_k|).
+/// Canonical result. All quantities are real numbers, computed without rounding from the stored coordinates. Let
+/// d = x_i - x_j. In a periodic box with the lengths L, |d_k| is replaced by min(|d_k|, L_k - |d_k|), the separation of
+/// the nearest images.
 ///
 /// * With a fixed line of sight z (or x or y): pi = |d_z|, r_p^2 = d_x^2 + d_y^2, s^2 = r_p^2 + pi^2, mu = pi / s.
 /// * With the line of sight through the midpoint, seen from an observer at the origin: let l = x_i + x_j. Then
