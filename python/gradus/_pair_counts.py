@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Sequence
 
 import numpy as np
 
-from gradus import _arrays, _core
+from gradus import _arrays, _core, _numbers
 from gradus._errors import InputError, UsageError
 from gradus._options import Progress, RunReport, names_arguments, options_in, request, run
 
@@ -59,6 +61,7 @@ class PairCountsResult:
 
 
 def _unit_vectors(directions: Any, name: str) -> Array:
+    _arrays.refuse_gpu(directions, name)
     rows = _arrays.matrix(directions, name, np.dtype(np.float64), None)
     return _core.sky_vectors(rows).reshape(-1, 3)
 
@@ -76,11 +79,15 @@ def sky_points(ra: Any, dec: Any, distance: Any = 1.0) -> Array:
     --------
     >>> gradus.sky_points([0, 90], [0, 0], 100)
     """
-    directions = np.column_stack([np.asarray(ra, np.float64), np.asarray(dec, np.float64)])
-    distances = np.asarray(distance, np.float64)
-    if distances.shape not in ((), (len(directions),)):
-        raise InputError(f"distance: shape {distances.shape}; one number, or one for each of {len(directions)} points is needed")
-    return _unit_vectors(directions, "points") * distances.reshape(-1, 1)
+    columns = [_arrays.host_vector(source, name) for source, name in ((ra, "ra"), (dec, "dec"))]
+    is_one = isinstance(distance, (numbers.Real, Decimal))
+    distances = np.array(_numbers.number(distance, "distance")) if is_one else _arrays.host_vector(distance, "distance")
+    for name, column in (("dec", columns[1]), ("distance", distances)):
+        if column.ndim == 1 and len(column) != len(columns[0]):
+            raise InputError.about(name, f"there are {len(column)} numbers for {len(columns[0])} points")
+    if not np.isfinite(distances).all():
+        raise InputError.about("distance", "a number is NaN or infinite")
+    return _unit_vectors(np.column_stack(columns), "points") * distances.reshape(-1, 1)
 
 
 def _second_edges(kind: str, given: Any, pi_max: Any, pi_bins: Any, mu_max: Any, mu_bins: Any) -> Array | None:
@@ -111,7 +118,7 @@ def _second_edges(kind: str, given: Any, pi_max: Any, pi_bins: Any, mu_max: Any,
             raise UsageError.about("pi_max", "the end of the bins of pi is needed, or second_edges")
         if not 0 < most < np.inf:
             raise UsageError.about("pi_max", f"{most}; a positive number is needed")
-        bins = int(most) if bins is None else bins
+        bins = max(1, int(min(most, 2.0**30))) if bins is None else bins
     if not 1 <= bins <= 2**24:
         raise UsageError.about(names[1], f"{bins}; an integer from 1 to 2^24 is needed")
     return np.arange(bins + 1) * float(most) / bins
@@ -119,21 +126,18 @@ def _second_edges(kind: str, given: Any, pi_max: Any, pi_bins: Any, mu_max: Any,
 
 def _region_numbers(regions: Any, other_regions: Any) -> tuple[Array | None, Array | None, Array | None]:
     """Returns the labels of all regions, and the number of each point's label."""
-    if regions is None and other_regions is None:
+    given = [None if one is None else _arrays.host_vector(one, name)
+             for one, name in ((regions, "regions"), (other_regions, "other_regions"))]  # fmt: skip
+    present = [one for one in given if one is not None]
+    if not present:
         return None, None, None
-    if regions is None or other_regions is None:
-        both = np.asarray(regions if other_regions is None else other_regions)
-        split = len(both)
-    else:
-        split = len(regions)
-        both = np.concatenate([np.asarray(regions), np.asarray(other_regions)])
-    if both.ndim != 1 or both.dtype.kind not in "iub":
-        raise InputError("regions: one integer for each point is needed")
-    labels, numbers = np.unique(both, return_inverse=True)
-    numbers = numbers.astype(np.int32)
-    if regions is None:
-        return labels, None, numbers
-    return labels, np.ascontiguousarray(numbers[:split]), None if other_regions is None else np.ascontiguousarray(numbers[split:])
+    both = np.concatenate(present)
+    if not (np.abs(both) < 2**53).all() or (both != np.floor(both)).any():
+        raise InputError.about("regions", "one integer for each point is needed, below 2^53 in magnitude")
+    labels, ranks = np.unique(both, return_inverse=True)
+    parts = iter(np.split(ranks.reshape(-1).astype(np.int32), [len(present[0])]))
+    first, second = (None if one is None else next(parts) for one in given)
+    return labels.astype(np.int64), first, second
 
 
 def _totals(
@@ -227,7 +231,7 @@ def pair_counts(
         raise UsageError.about("line_of_sight", "it has no effect on kind='theta'")
     if kind == "theta" and box is not None:
         raise UsageError.about("box", "it has no effect on kind='theta'")
-    labels, numbers, other_numbers = _region_numbers(regions, other_regions)
+    labels, ranks, other_ranks = _region_numbers(regions, other_regions)
 
     def prepared() -> tuple[Any, ...]:
         rows = _unit_vectors(points, "points") if kind == "theta" else _arrays.matrix(points, "points", None, None)
@@ -238,7 +242,7 @@ def pair_counts(
         other_weighed = None if other_weights is None else _arrays.vector(other_weights, "other_weights", rows.dtype, None)
         options = options_in("pair_counts", call)
         return (
-            rows, second, weighed, other_weighed, numbers, other_numbers, options,
+            rows, second, weighed, other_weighed, ranks, other_ranks, options,
             request(device, None, threads, pinning, None, memory_limit, None, progress),
         )  # fmt: skip
 
@@ -249,7 +253,7 @@ def pair_counts(
     ones = [None if side is None else np.ones(len(side)) for side in (rows, second)]
     first_weights, second_weights = (ones[0], ones[1]) if weighed is None else (weighed, other_weighed)
     count = 0 if labels is None else len(labels)
-    total, region_totals = _totals(first_weights, second_weights, numbers, other_numbers, count, second is not None)
+    total, region_totals = _totals(first_weights, second_weights, ranks, other_ranks, count, second is not None)
     return PairCountsResult(
         kind,
         np.array(edges, np.float64),

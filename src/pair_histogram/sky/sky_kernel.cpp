@@ -48,6 +48,8 @@ HWY_INLINE void look_up(const SkyTable& table, SkyVector value, hn::Vec<SkyInteg
 void flush(SkyView& view) {
   const SkyFloats f;
   const SkyIntegers i;
+  // Iota with a variable start would store and load all lanes.
+  const auto lane_numbers = hn::Iota(i, 0);
   view.doubts = 0;
   for (std::int64_t pair = 0; pair < view.length; pair += lanes()) {
     auto square = hn::LoadU(f, view.square + pair);
@@ -66,7 +68,7 @@ void flush(SkyView& view) {
     auto slot = hn::Zero(i);
     look_up(view.table[0], square, slot, doubtful);
     look_up(view.table[1], along, slot, doubtful);
-    const auto numbers = hn::Iota(i, static_cast<std::int32_t>(pair));
+    const auto numbers = lane_numbers + hn::Set(i, static_cast<std::int32_t>(pair));
     doubtful = hn::And(doubtful, hn::RebindMask(f, numbers < hn::Set(i, static_cast<std::int32_t>(view.length))));
     hn::StoreU(hn::IfThenZeroElse(hn::RebindMask(i, doubtful), slot), i, view.slots + pair);
     hn::StoreU(hn::Compress(numbers, hn::RebindMask(i, doubtful)), i, view.doubtful + view.doubts);
@@ -81,9 +83,11 @@ template <bool is_midpoint, bool is_across>
 void count_segment(SkyView& view, const SkySegment& segment) {
   const SkyFloats f;
   const SkyIntegers i;
+  const auto lane_numbers = hn::Iota(i, 0);
   const std::int64_t* const keys = segment.second.keys;
   const auto first_square = hn::Set(f, view.first_square);
   const auto second_end = hn::Set(f, view.second_end);
+  std::int64_t length = view.length;
   std::int64_t begin = segment.second_begin;
   std::int64_t end = segment.second_begin;
   for (std::int64_t point = segment.first_begin; point < segment.first_end; ++point) {
@@ -115,7 +119,8 @@ void count_segment(SkyView& view, const SkySegment& segment) {
           sum[dim] = own[dim] + hn::LoadU(f, segment.second.places[dim] + place);
           norm = hn::MulAdd(sum[dim], sum[dim], norm);
         }
-        along = hn::Abs(hn::MulAdd(apart[0], sum[0], hn::MulAdd(apart[1], sum[1], apart[2] * sum[2])));
+        along = hn::MulAdd(apart[0], sum[0], hn::MulAdd(apart[1], sum[1], apart[2] * sum[2]));
+        along = hn::Max(along, hn::Zero(f) - along);
         if constexpr (is_across) {
           const auto x = hn::MulSub(apart[1], sum[2], apart[2] * sum[1]);
           const auto y = hn::MulSub(apart[2], sum[0], apart[0] * sum[2]);
@@ -131,21 +136,25 @@ void count_segment(SkyView& view, const SkySegment& segment) {
         near = square < first_square;
       }
       if constexpr (!is_midpoint) {
-        along = hn::Abs(apart[2]);
+        along = hn::Max(apart[2], hn::Zero(f) - apart[2]);
         if constexpr (is_across) near = hn::And(near, along < second_end);
       }
-      const auto numbers = hn::Iota(i, static_cast<std::int32_t>(place));
+      const auto numbers = lane_numbers + hn::Set(i, static_cast<std::int32_t>(place));
       near = hn::And(near, hn::RebindMask(f, numbers < last));
       if (hn::AllFalse(f, near)) continue;
-      hn::StoreU(hn::Compress(square, near), f, view.square + view.length);
-      hn::StoreU(hn::Compress(along, near), f, view.along + view.length);
-      if constexpr (is_midpoint) hn::StoreU(hn::Compress(norm, near), f, view.norm + view.length);
-      hn::StoreU(hn::Compress(numbers, hn::RebindMask(i, near)), i, view.second + view.length);
-      hn::StoreU(hn::Set(i, static_cast<std::int32_t>(point)), i, view.first + view.length);
-      view.length += static_cast<std::int64_t>(hn::CountTrue(f, near));
-      if (HWY_UNLIKELY(view.length >= sky_buffer)) flush(view);
+      hn::StoreU(hn::Compress(square, near), f, view.square + length);
+      hn::StoreU(hn::Compress(along, near), f, view.along + length);
+      if constexpr (is_midpoint) hn::StoreU(hn::Compress(norm, near), f, view.norm + length);
+      hn::StoreU(hn::Compress(numbers, hn::RebindMask(i, near)), i, view.second + length);
+      hn::StoreU(hn::Set(i, static_cast<std::int32_t>(point)), i, view.first + length);
+      length += static_cast<std::int64_t>(hn::CountTrue(f, near));
+      if (HWY_LIKELY(length < sky_buffer)) continue;
+      view.length = length;
+      flush(view);
+      length = 0;
     }
   }
+  view.length = length;
 }
 
 void count(SkyView& view, const SkySegment& segment) {

@@ -1,4 +1,5 @@
-// Plain data that the kernel of pair counts shares with its driver. The kernel is compiled for several instruction sets.
+// Plain data that the kernel of pair counts shares with its driver. The kernel is compiled for several instruction
+// sets.
 #pragma once
 
 #include <cstdint>

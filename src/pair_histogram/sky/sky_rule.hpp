@@ -1,4 +1,5 @@
-// The canonical rule of pair_counts(): the slot of a pair, decided by exact arithmetic (gradus/pair_histogram_counts.hpp).
+// The canonical rule of pair_counts(): the slot of a pair, decided by exact arithmetic
+// (gradus/pair_histogram_counts.hpp).
 #pragma once
 
 #include <array>
