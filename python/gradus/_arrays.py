@@ -259,7 +259,8 @@ def column(source: Any, what: str) -> Host:
 def host_vector(source: Any, what: str) -> Host:
     """Returns numbers as a one-dimensional array of float64 in host memory."""
     refuse_gpu(source, what)
-    return vector(source, what, np.dtype(np.float64))  # type: ignore[return-value]
+    numbers: Host = vector(source, what, np.dtype(np.float64))
+    return numbers
 
 
 def numbers_of(source: Any, what: str) -> list[float]:

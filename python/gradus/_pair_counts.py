@@ -40,7 +40,8 @@ class PairCountsResult:
     @property
     def normalized(self) -> Array:
         """`weighted` (or `counts`), divided by `total`."""
-        return self.table / self.total if self.total else np.zeros(self.counts.shape)
+        share: Array = self.table / self.total if self.total else np.zeros(self.counts.shape)
+        return share
 
     @property
     def table(self) -> Array:
@@ -53,7 +54,8 @@ class PairCountsResult:
             raise UsageError("there are no regions: pass regions=... to pair_counts()")
         left = self.counts - self.region_counts if self.weighted is None else self.weighted - self.region_weighted
         totals = (self.total - self.region_totals).reshape(-1, *[1] * self.counts.ndim)
-        return np.divide(left, totals, out=np.zeros(left.shape), where=totals != 0)
+        shares: Array = np.divide(left, totals, out=np.zeros(left.shape), where=totals != 0)
+        return shares
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.counts.shape))
@@ -63,7 +65,8 @@ class PairCountsResult:
 def _unit_vectors(directions: Any, name: str) -> Array:
     _arrays.refuse_gpu(directions, name)
     rows = _arrays.matrix(directions, name, np.dtype(np.float64), None)
-    return _core.sky_vectors(rows).reshape(-1, 3)
+    vectors: Array = _core.sky_vectors(rows).reshape(-1, 3)
+    return vectors
 
 
 def sky_points(ra: Any, dec: Any, distance: Any = 1.0) -> Array:
@@ -106,7 +109,7 @@ def _second_edges(kind: str, given: Any, pi_max: Any, pi_bins: Any, mu_max: Any,
     if given is not None:
         if most is not None or bins is not None:
             raise UsageError.about("second_edges", f"they replace {names[0]} and {names[1]}: leave those out")
-        return _arrays.numbers_of(given, "second_edges")
+        return np.array(_arrays.numbers_of(given, "second_edges"))
     if kind == "s_mu":
         if bins is None:
             raise UsageError.about("mu_bins", "the number of bins of mu is needed, or second_edges")
@@ -121,7 +124,8 @@ def _second_edges(kind: str, given: Any, pi_max: Any, pi_bins: Any, mu_max: Any,
         bins = max(1, int(min(most, 2.0**30))) if bins is None else bins
     if not 1 <= bins <= 2**24:
         raise UsageError.about(names[1], f"{bins}; an integer from 1 to 2^24 is needed")
-    return np.arange(bins + 1) * float(most) / bins
+    edges: Array = np.arange(bins + 1) * float(most) / bins
+    return edges
 
 
 def _region_numbers(regions: Any, other_regions: Any) -> tuple[Array | None, Array | None, Array | None]:

@@ -36,7 +36,8 @@ def _tables(**counts: Any) -> list[Array]:
 
 
 def _quotient(numerator: Array, denominator: Array) -> Array:
-    return np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=denominator != 0)
+    quotient: Array = np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=denominator != 0)
+    return quotient
 
 
 def landy_szalay(dd: Any, dr: Any, rr: Any, rd: Any = None) -> Array:
@@ -105,7 +106,8 @@ def _summed(xi: Array, widths: Array, name: str) -> Array:
     table = np.asarray(xi, np.float64)
     if table.ndim != 2 or table.shape[1] != len(widths):
         raise InputError(f"{name}: {len(widths) + 1} edges for a table of shape {table.shape}; one more than columns is needed")
-    return table @ widths
+    sums: Array = table @ widths
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,8 @@ class JackknifeResult:
     @property
     def error(self) -> Array:
         """Standard errors, the roots of the covariance's diagonal."""
-        return np.sqrt(np.diag(self.covariance))
+        errors: Array = np.sqrt(np.diag(self.covariance))
+        return errors
 
 
 def jackknife(estimate: Callable[..., Any], *counts: PairCountsResult) -> JackknifeResult:
@@ -141,7 +144,7 @@ def jackknife(estimate: Callable[..., Any], *counts: PairCountsResult) -> Jackkn
         raise UsageError.about("jackknife", "counts with regions are needed: pass regions=... to pair_counts()")
     labels = counts[0].regions
     assert labels is not None
-    if any(not np.array_equal(one.regions, labels) for one in counts):
+    if any(one.regions is None or not np.array_equal(one.regions, labels) for one in counts):
         raise UsageError.about("jackknife", "all counts need points in the same regions")
     if len(labels) < 2:
         raise UsageError.about("jackknife", "at least two regions are needed")
