@@ -22,9 +22,9 @@ using SkyTerms = std::array<SquareRatio<Number>, 2>;
 
 template <class Number>
 Number separation(const SkyRule& rule, std::size_t column, double first, double second) {
-  const Number apart = Number(std::max(first, second)) - Number(std::min(first, second));
+  Number apart = Number(std::max(first, second)) - Number(std::min(first, second));
   if (!rule.is_periodic) return apart;
-  const Number around = Number(rule.box[column]) - apart;
+  Number around = Number(rule.box[column]) - apart;
   const Sign sign = (around - apart).sign();
   if constexpr (std::is_same_v<Number, Estimate>)
     if (sign == Sign::unknown) return Estimate::unknown();
