@@ -380,6 +380,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
 
 }  // namespace pairs
 
+Command pair_counts_command();
 ProblemCommands pair_histogram_commands();
 ProblemCommands pair_histogram_commands() {
   return {.commands = {{"pair-histogram",
@@ -395,7 +396,8 @@ ProblemCommands pair_histogram_commands() {
                         "count their pairs by distance",
                         {},
                         true,
-                        true}},
+                        true},
+                       pair_counts_command()},
           .examples = {
               {"verify", "gradus verify pair-histogram --variant openmp_privatized --threads 1,2"},
               {"bench", "gradus bench pair-histogram --data atoms.npy --bin-width 0.05 --cutoff 1 --box 40,40,40"}}};

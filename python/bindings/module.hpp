@@ -11,6 +11,7 @@ void bind_machine(nanobind::module_& module);
 // Called by bind_kmeans().
 void bind_kmeans_batches(nanobind::module_& module);
 void bind_kmeans_bisecting(nanobind::module_& module);
+void bind_pair_counts(nanobind::module_& module);
 #define GRADUS_PROBLEM(name) void bind_##name(nanobind::module_& module);
 #include "bindings.inc"
 #undef GRADUS_PROBLEM

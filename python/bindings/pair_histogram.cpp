@@ -146,6 +146,7 @@ void bind_pair_histogram(nb::module_& module) {
   module.def("debye_structure_factor", &debye, arg("histogram"), arg("points"), arg("q"));
   module.def("pair_histogram_mass_centers", &mass_centers, arg("points"), arg("rows"), arg("starts"), arg("masses"),
              arg("options"));
+  bind_pair_counts(module);
 }
 
 }  // namespace gradus::python

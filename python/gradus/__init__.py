@@ -46,6 +46,7 @@ from gradus._kmeans_batch import KMeansBatchResult, kmeans_batch, kmeans_encode
 from gradus._life import LifeResult, LifeTree, life
 from gradus._machine import Gpu, Variant, gpus, info, problems, variants
 from gradus._matmul import matmul
+from gradus._pair_counts import PairCountsResult, pair_counts, sky_points
 from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair_histogram
 from gradus._radial_distribution import RadialDistributionResult, radial_distribution
 from gradus._repeat import repeat
@@ -87,6 +88,7 @@ __all__ = [
     "LifeTree",
     "MemoryEstimate",
     "OutOfMemoryError",
+    "PairCountsResult",
     "PairHistogramResult",
     "RadialDistribution",
     "RadialDistributionResult",
@@ -113,12 +115,14 @@ __all__ = [
     "kmeans_transform",
     "life",
     "matmul",
+    "pair_counts",
     "pair_histogram",
     "problems",
     "radial_distribution",
     "read_catalogue",
     "repeat",
     "shortest_paths",
+    "sky_points",
     "structure_factor",
     "variants",
 ]

@@ -256,6 +256,13 @@ def column(source: Any, what: str) -> Host:
     return with_contiguous_rows(_numbers.in_type(array, what, None, _numbers.is_untyped(source)))
 
 
+def host_vector(source: Any, what: str) -> Host:
+    """Returns numbers as a one-dimensional array of float64 in host memory."""
+    refuse_gpu(source, what)
+    numbers: Host = vector(source, what, np.dtype(np.float64))
+    return numbers
+
+
 def numbers_of(source: Any, what: str) -> list[float]:
     """Converts an array, a number or None to a list of float64."""
     if source is None:

@@ -115,6 +115,16 @@ def scattering(box, points, memory_limit=None, threads=None, device=None, pinnin
     return gradus.structure_factor((box, points), memory_limit=memory_limit, threads=threads, **named)
 
 
+def pair_counts(points, block_size=None, **named):
+    """Calls pair_counts(), which runs on the CPU and lacks this argument."""
+    return gradus.pair_counts(points, **named)
+
+
+def sky_points(ra, dec, distance, **_):
+    """Calls sky_points(), which lacks all common arguments."""
+    return gradus.sky_points(ra, dec, 1.0 if distance is None else distance)
+
+
 CALLS_OF = {
     "kmeans": lambda draw: (gradus.kmeans, (draw(arrays()), draw(numbers)), {
         "init": draw(st.one_of(st.sampled_from(["k-means++", "k-means||", "random", "first", "other"]), arrays())),
@@ -149,6 +159,13 @@ CALLS_OF = {
         "periodic": draw(st.sampled_from(["xyz", "xyz", "xy", "z", "none", "w"])), "fold": draw(st.booleans()),
         "dimensions": draw(st.sampled_from([None, None, "x", "xy", "xz", "xyz", ""])),
         "others": draw(maybe(arrays())), "weights": draw(maybe(arrays(1)))}),
+    "pair_counts": lambda draw: (pair_counts, (draw(arrays()),), {
+        "edges": draw(st.lists(sizes, max_size=4)), "kind": draw(st.sampled_from(["rp_pi", "rp_pi", "s_mu", "theta", "other"])),
+        "pi_max": draw(maybe(sizes)), "pi_bins": draw(maybe(numbers)), "mu_bins": draw(maybe(numbers)),
+        "second_edges": draw(maybe(st.lists(sizes, max_size=4))), "box": draw(maybe(st.lists(sizes, max_size=4))),
+        "line_of_sight": draw(st.sampled_from([None, None, "x", "midpoint", "w"])), "others": draw(maybe(arrays())),
+        "weights": draw(maybe(arrays(1))), "regions": draw(maybe(arrays(1)))}),
+    "sky_points": lambda draw: (sky_points, (draw(arrays(1)), draw(arrays(1)), draw(maybe(arrays(1)))), {}),
     "radial_distribution": lambda draw: (distribution, (draw(maybe(arrays())), draw(arrays())), {
         "bin_width": draw(maybe(sizes)), "bins": draw(maybe(numbers)), "cutoff": draw(maybe(sizes)), "volume": draw(maybe(sizes)),
         "edges": draw(maybe(st.lists(sizes, max_size=4))), "dimensions": draw(st.sampled_from([None, None, "x", "xy", "xyz", ""])),

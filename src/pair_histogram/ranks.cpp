@@ -22,6 +22,22 @@ constexpr std::uint64_t half_mask = (std::uint64_t{1} << half_bits) - 1;
 
 using core::call_line;
 
+/// Returns what the ranks must have in common so that they divide the pairs alike: all use the CPU, or all use GPUs
+/// that run the same code.
+std::string device_line(const Execution& here) {
+  if (here.device == Device::cpu) return call_line("device", "the CPU");
+  const execution::Gpu& gpu = execution::require_gpu(execution::this_machine(), here.gpu);
+  return call_line("device", "a GPU of compute capability " + gpu.compute_capability) +
+         call_line("block size", here.block_size == 0 ? std::string("the best") : std::to_string(here.block_size));
+}
+
+std::string call_text(const PairHistogramOptions& options, const Execution& here) {
+  return call_line("variant", here.variant.empty() ? std::string("the best") : core::with_underscores(here.variant)) +
+         device_line(here) + core::option_lines(options);
+}
+
+}  // namespace
+
 template <class T>
 std::string rows_line(const char* name, MatrixView<const T> rows, const Execution& execution) {
   const std::uint64_t hash = cpu::hash_of_rows(rows, 0, cpu::thread_count(execution), execution.stop);
@@ -34,27 +50,11 @@ std::string rows_line(const char* name, VectorView<const T> values, const Execut
   return rows_line(name, MatrixView<const T>(values.data(), values.size(), 1, 1, values.place()), execution);
 }
 
-/// Returns what the ranks must have in common so that they divide the pairs alike: all use the CPU, or all use GPUs
-/// that run the same code.
-std::string device_line(const Execution& here) {
-  if (here.device == Device::cpu) return call_line("device", "the CPU");
-  const execution::Gpu& gpu = execution::require_gpu(execution::this_machine(), here.gpu);
-  return call_line("device", "a GPU of compute capability " + gpu.compute_capability) +
-         call_line("block size", here.block_size == 0 ? std::string("the best") : std::to_string(here.block_size));
-}
-
 template <class T>
 std::string data_text(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& here) {
   return rows_line("points", points, here) + rows_line("others", memory.others, here) +
          rows_line("weights", memory.weights, here) + rows_line("other weights", memory.other_weights, here);
 }
-
-std::string call_text(const PairHistogramOptions& options, const Execution& here) {
-  return call_line("variant", here.variant.empty() ? std::string("the best") : core::with_underscores(here.variant)) +
-         device_line(here) + core::option_lines(options);
-}
-
-}  // namespace
 
 Device device_on_ranks(const Execution& execution) {
   if (execution.device != Device::automatic) return execution.device;
@@ -125,7 +125,10 @@ Histogram take(std::span<const std::uint64_t> words, std::int64_t slots, int sum
 
 #define GRADUS_INSTANTIATE(T)                                                                       \
   template Execution begin_on_ranks(core::Ranks&, MatrixView<const T>, const PairHistogramOptions&, \
-                                    const PairHistogramMemory<T>&, RankData, const Execution&)
+                                    const PairHistogramMemory<T>&, RankData, const Execution&);     \
+  template std::string rows_line(const char*, MatrixView<const T>, const Execution&);               \
+  template std::string rows_line(const char*, VectorView<const T>, const Execution&);               \
+  template std::string data_text(MatrixView<const T>, const PairHistogramMemory<T>&, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -7,6 +7,7 @@
 #include <exception>
 #include <iterator>
 #include <span>
+#include <string>
 
 #include "core/phases.hpp"
 #include "pair_histogram/problem.hpp"
@@ -31,6 +32,15 @@ enum class RankData : bool {
 template <class T>
 Execution begin_on_ranks(core::Ranks& ranks, MatrixView<const T> points, const PairHistogramOptions& options,
                          const PairHistogramMemory<T>& memory, RankData data, const Execution& execution);
+
+/// Returns a line of text with the hash of the rows, to compare the data of ranks.
+template <class T>
+std::string rows_line(const char* name, MatrixView<const T> rows, const Execution& execution);
+template <class T>
+std::string rows_line(const char* name, VectorView<const T> values, const Execution& execution);
+/// Returns such lines for points, others and weights.
+template <class T>
+std::string data_text(MatrixView<const T> points, const PairHistogramMemory<T>& memory, const Execution& here);
 
 /// Returns the number of words of a histogram in transit. Sums of weights are sent as half words, so that the sum over
 /// up to 2^32 ranks cannot wrap.

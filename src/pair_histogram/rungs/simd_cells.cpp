@@ -119,7 +119,7 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
     const auto outside = hn::Max(hn::Abs(local[dim]) - hn::Set(f, group.half[dim]), hn::Zero(f));
     square = hn::MulAdd(outside, outside, square);
   }
-  const auto numbers = hn::Iota(i, static_cast<std::int32_t>(place));
+  const auto numbers = numbers_from(place);
   const auto near = hn::And(square <= hn::Set(f, group.greatest_square),
                             hn::RebindMask(f, numbers < hn::Set(i, static_cast<std::int32_t>(run.end))));
 #pragma GCC unroll 3

@@ -211,7 +211,7 @@ void nodes_kernel(FilterView& view, TreeView& tree, std::int64_t node) {
     const auto open = settle_boxes<D, periodic>(view, tree, box, tree.second_nodes, place, 0,
                                                 tree.second_node_count - place, tree.counts[0])
                           .open;
-    hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), open), i, tree.nodes + tree.node_count);
+    hn::StoreU(hn::Compress(numbers_from(place), open), i, tree.nodes + tree.node_count);
     tree.node_count += static_cast<std::int64_t>(hn::CountTrue(i, open));
   }
 }
@@ -241,7 +241,7 @@ HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::i
       const std::int64_t place = other.number * leaf_points + lane;
       const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
       const auto doubtful = hn::And(square >= edge.below, square < edge.past);
-      hn::StoreU(hn::Compress(hn::Iota(i, static_cast<std::int32_t>(place)), hn::RebindMask(i, doubtful)), i, places);
+      hn::StoreU(hn::Compress(numbers_from(place), hn::RebindMask(i, doubtful)), i, places);
       const auto count = static_cast<std::int64_t>(hn::CountTrue(f, doubtful));
       for (std::int64_t index = 0; index < count; ++index)
         view.queue[view.queued++] = {static_cast<std::int32_t>(point), places[index],
@@ -324,7 +324,7 @@ HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::i
       const std::int64_t skip = tree.later ? std::max<std::int64_t>(0, leaf + 1 - place) : 0;
       const OpenBoxes found =
           settle_boxes<D, periodic>(view, tree, box, tree.second_leaves, place, skip, float_lanes(), tree.counts[1]);
-      const auto places = hn::Iota(i, static_cast<std::int32_t>(place));
+      const auto places = numbers_from(place);
       hn::StoreU(hn::Compress(places, found.divided), i, packed.divided + divided);
       hn::StoreU(hn::Compress(found.slots, found.divided), i, packed.edges + divided);
       divided += static_cast<std::int64_t>(hn::CountTrue(i, found.divided));

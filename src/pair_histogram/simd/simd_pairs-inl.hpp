@@ -30,6 +30,11 @@ using NumberMask = decltype(hn::Zero(Numbers()) == hn::Zero(Numbers()));
 
 HWY_INLINE std::int64_t float_lanes() { return static_cast<std::int64_t>(hn::Lanes(Floats())); }
 
+// Returns the numbers place, place + 1, ... Iota with a variable start would store and load all lanes.
+HWY_INLINE hn::Vec<Integers> numbers_from(std::int64_t place) {
+  return hn::Iota(Integers(), 0) + hn::Set(Integers(), static_cast<std::int32_t>(place));
+}
+
 // Returns the square root of a positive number. The result is not always correctly rounded (see FilterPlan::error_at).
 HWY_INLINE FloatVector root_of(FloatVector square) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128

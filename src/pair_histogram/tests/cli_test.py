@@ -13,7 +13,8 @@ from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy
 
 # The jobs that tests/cli/cli_test.py runs (see tests/cli/run.py).
 def json_jobs(case):
-    return {"pair-histogram": [case.points(), "--bin-width", 1, "--bins", 3, "-o", case.path("h.csv")]}
+    return {"pair-histogram": [case.points(), "--bin-width", 1, "--bins", 3, "-o", case.path("h.csv")],
+            "pair-counts": [case.points(), "--edges", case.file("rp.csv", "0\n1\n3\n"), "--pi-max", 3, "-o", case.path("c.csv")]}
 
 
 def repeated_jobs(case):
@@ -44,6 +45,12 @@ INPUTS = {
     "atoms.npy": "gradus generate uniform -n 2000 -d 3 --dtype f64 --high 40 -o atoms.npy",
     "stars.csv": "gradus generate uniform -n 300 -d 3 -o stars.csv",
     "galaxies.csv": "gradus generate uniform -n 200 -d 3 -o galaxies.csv",
+    "galaxies.npy": "gradus generate uniform -n 2000 -d 3 --high 200 -o galaxies.npy",
+    "randoms.csv": "gradus generate uniform -n 200 -d 3 -o randoms.csv",
+    "radec.csv": "gradus generate uniform -n 200 -d 2 --high 90 -o radec.csv",
+    "degrees.csv": "printf '0.1\\n0.5\\n2\\n' > degrees.csv",
+    "rp.csv": "printf '0.5\\n1\\n2\\n4\\n8\\n16\\n' > rp.csv",
+    "s.csv": "printf '1\\n5\\n10\\n' > s.csv",
     "edges.csv": "printf '0.1\\n0.5\\n2\\n' > edges.csv",
     "water.xyz": "for frame in 1 2 3 4; do printf '6\\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\\n"
                  "O 1 1 %s\\nH 2 1 1\\nH 1 2 1\\nO 4 4 4\\nH 5 4 4\\nH 4 5 4\\n' $frame; done > water.xyz",
@@ -55,6 +62,42 @@ INPUTS = {
                 "AAAAAAAAAAAAAAAAAAABAQAAAAAAABkAm2Rc/33ztPfGp+0As/fQ/33ztPfGp+0AlT98/62RaPfGp+z6QYk4/fvnbP6ZFoj7BiTc/fvnbP6ZFo"
                 "j6EGJM/i2RbP6ZFog== | base64 -d > traj.xtc",
 }
+
+
+class PairCounts(Case):
+    """Tests the command `gradus pair-counts`."""
+
+    def count(self, *arguments):
+        lines = self.succeed("pair-counts", *arguments).stdout.splitlines()
+        return lines[0], [line.split(",")[-1] for line in lines[1:]]
+
+    def test_bins(self):
+        points = self.file("points.csv", "x,y,z\n0,0,0\n0,0,2\n0,3,2\n0,9,0\n")
+        edges = self.file("edges.csv", "0\n1\n3.5\n")
+        head, counts = self.count(points, "--edges", edges, "--pi-max", 3, "--pi-bins", 3, "--line-of-sight", "z")
+        self.assertEqual((head, counts), ("rp_min,rp_max,pi_min,pi_max,count", ["0", "0", "1", "1", "0", "1"]))
+        head, counts = self.count(points, "--edges", edges, "--pi-max", 3, "--pi-bins", 3, "--box", "10,10,10")
+        self.assertEqual(counts, ["0", "0", "1", "2", "0", "2"])
+        head, counts = self.count(points, "--edges", edges, "--kind", "s_mu", "--mu-bins", 2, "--line-of-sight", "y")
+        self.assertEqual((head, counts), ("s_min,s_max,mu_min,mu_max,count", ["0", "0", "1", "0"]))  # mu = 1 is in no bin
+        weights = self.file("weights.csv", "1\n2\n3\n4\n")
+        head, counts = self.count(points, "--edges", edges, "--pi-max", 3, "--pi-bins", 1, "--line-of-sight", "z", "--weights", weights)
+        self.assertEqual((head, counts), ("rp_min,rp_max,pi_min,pi_max,count,weighted", ["2", "9"]))
+
+    def test_the_sky(self):
+        points = self.file("sky.csv", "ra,dec,distance\n0,0,10\n360,0,11\n0,90,10\n180,90,12\n")
+        edges = self.file("edges.csv", "0\n1\n91\n")
+        self.assertEqual(self.count(points, "--columns", "ra,dec", "--kind", "theta", "--edges", edges), ("theta_min,theta_max,count", ["2", "4"]))
+        self.assertEqual(self.count(points, "--sky", "--edges", edges, "--pi-max", 3)[1], ["0", "1", "1", "1", "2", "1"])
+
+    def test_refusals(self):
+        points, edges = self.points(), self.file("edges.csv", "0\n1\n")
+        for arguments, status, word in (
+            (["--pi-max", 1, "--kind", "theta"], 2, "--pi-max"), ([], 2, "--pi-max"), (["--kind", "s_mu"], 2, "--mu-bins"),
+            (["--kind", "theta"], 3, "right ascension"), (["--pi-max", 1, "--device", "gpu"], 4, "CPU"),
+            (["--pi-max", 1, "--box", "1,1,1"], 2, "half of the box"), (["--pi-max", 1, "--cross-weights", edges], 2, "--cross"),
+        ):
+            self.refused(status, "pair-counts", points, "--edges", edges, *arguments, says=[word])
 
 
 class PairHistogram(Case):

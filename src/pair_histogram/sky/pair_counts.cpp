@@ -1,0 +1,453 @@
+// pair_counts()
+#include "gradus/pair_histogram_counts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/column_ranges.hpp"
+#include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "cpu/chosen_threads.hpp"
+#include "cpu/threads.hpp"
+#include "execution/request.hpp"
+#include "execution/whole_call.hpp"
+#include "pair_histogram/api/steps.hpp"
+#include "pair_histogram/prepare.hpp"
+#include "pair_histogram/ranks.hpp"
+#include "pair_histogram/result.hpp"
+#include "pair_histogram/sky/options.hpp"
+#include "pair_histogram/sky/sky_grid.hpp"
+#include "pair_histogram/sky/sky_kernel.hpp"
+#include "pair_histogram/sky/sky_rule.hpp"
+#include "pair_histogram/tile_pairs.hpp"
+#include "ranks/same_call.hpp"
+
+namespace gradus {
+
+namespace room = pair_histogram_detail;
+
+namespace {
+
+constexpr std::int64_t points_to_an_item = 256;
+
+void check_edges(const std::vector<double>& edges, const std::string& name, double most) {
+  const auto refuse = [&](const std::string& what) {
+    throw UsageError(flag("PairCountsOptions::" + name) + " " + what,
+                     {.code = error_code::bad_argument, .argument = name});
+  };
+  if (edges.size() < 2) refuse("needs at least two numbers, the edges of one bin, not " + std::to_string(edges.size()));
+  for (std::size_t edge = 0; edge < edges.size(); ++edge) {
+    const std::string text = core::number_text(edges[edge]) + " (edge " + std::to_string(edge) + ", counted from 0)";
+    if (!(edges[edge] >= 0 && edges[edge] <= most))
+      refuse("must be from 0 to " + core::number_text(most) + ", not " + text);
+    if (edge > 0 && edges[edge] <= edges[edge - 1])
+      refuse("must increase, but " + text + " does not exceed the edge before it");
+  }
+}
+
+void check_options(const PairCountsOptions& options) {
+  core::check_options(options);
+  const bool is_theta = options.kind == PairCountsKind::theta;
+  check_edges(options.edges, "edges", is_theta ? 180 : core::largest_magnitude);
+  if (!is_theta) check_edges(options.second_edges, "second_edges", core::largest_magnitude);
+  else if (!options.second_edges.empty())
+    throw UsageError(flag("PairCountsOptions::second_edges") + " has no effect on angles, which have one kind of bins",
+                     {.code = error_code::no_effect, .argument = "second_edges"});
+  // Bins that ratchet up to 2^31 slots would not fit 32-bit slot numbers.
+  constexpr std::size_t most_slots = std::size_t{1} << 28;
+  if ((options.edges.size() + 1) > most_slots / (options.second_edges.size() + 1))
+    throw UsageError(flag("PairCountsOptions::edges") + ": there are more than 2^28 bins in total",
+                     {.code = error_code::out_of_range, .argument = "edges"});
+  if (options.box.empty()) return;
+  if (is_theta || options.line_of_sight == LineOfSight::midpoint)
+    throw UsageError(
+        flag("PairCountsOptions::box") + " needs a fixed line of sight, x, y or z: a periodic box has no observer",
+        {.code = error_code::argument_conflict, .argument = "box"});
+  room::check_box(options.box, {}, 3);
+  if (room::is_triclinic(options.box))
+    throw UnsupportedError("pair counts along a line of sight need a box along the axes, three lengths");
+  const room::SkyRule rule(options);
+  for (std::size_t column = 0; column < 3; ++column) {
+    const double reach = !rule.is_across || column < 2 ? rule.bins.end(0) : rule.bins.end(1);
+    if (reach > rule.box[column] / 2)
+      throw UsageError("the bins reach to " + core::number_text(reach) + ", past half of the box's length " +
+                           core::number_text(rule.box[column]) + " in column " + std::to_string(rule.columns[column]) +
+                           ", where a pair's nearest image is not its only one",
+                       {.code = error_code::reach_too_long,
+                        .argument = column == 2 && rule.is_across ? "second_edges" : "edges",
+                        .value = core::number_text(reach),
+                        .allowed = "at most " + core::number_text(rule.box[column] / 2)});
+  }
+}
+
+void require_cpu(const Execution& execution, MemoryPlace place, const char* what) {
+  const bool wants_gpu = execution.device == Device::gpu || !execution.gpus.empty();
+  if (wants_gpu || !place.is_host())
+    throw UnsupportedError((wants_gpu ? ErrorMessage("a GPU was asked for") : about(what) + "they are on a GPU") +
+                           ", but pairs along a line of sight are counted on the CPU; use the CPU and host memory");
+}
+
+/// Returns the greatest region plus one.
+std::int64_t check_regions(VectorView<const std::int32_t> regions, std::int64_t rows, const char* what,
+                           const char* of) {
+  execution::check_view(regions, what);
+  if (regions.empty()) return 0;
+  if (regions.size() != rows)
+    throw InputError(about(what) + "there are " + std::to_string(regions.size()) + " for " + std::to_string(rows) +
+                         " " + of + "; one for each is needed",
+                     {.code = error_code::shape_mismatch});
+  std::int64_t most = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (regions[row] < 0)
+      throw InputError(about(what) + "the region in row " + std::to_string(row) + " (counted from 0) is " +
+                           std::to_string(regions[row]) + "; regions are numbered from 0",
+                       {.code = error_code::out_of_range, .row = row});
+    most = std::max(most, std::int64_t{regions[row]});
+  }
+  return most + 1;
+}
+
+template <class T>
+class SkyCounter {
+ public:
+  SkyCounter(const room::Problem<T>& problem, const room::SkyRule& rule, const room::SkyGrid& grid,
+             const room::SkyTables& tables, const room::SkyPoints& first, const room::SkyPoints& second,
+             std::int64_t regions)
+      : problem_(problem), rule_(rule), grid_(grid), first_(first), second_(second), slots_(rule.bins.slots()),
+        histogram_(slots_ * (1 + regions), problem.sum_words()), view_(tables.view()) {
+    float* to = floats_.data();
+    for (float** const column : {&view_.square, &view_.along, &view_.norm})
+      *column = std::exchange(to, to + room::sky_buffer_room);
+    std::int32_t* number = integers_.data();
+    for (std::int32_t** const column : {&view_.first, &view_.second, &view_.slots, &view_.doubtful})
+      *column = std::exchange(number, number + room::sky_buffer_room);
+    view_.counts = histogram_.counts.data();
+    view_.settles_all = problem.weighted() || regions > 0;
+    view_.owner = this;
+    view_.settle = [](void* owner) { static_cast<SkyCounter*>(owner)->settle(); };
+  }
+  SkyCounter(const SkyCounter&) = delete;
+  SkyCounter& operator=(const SkyCounter&) = delete;
+
+  /// Counts the pairs whose first points are from `begin` to `end` in a column.
+  void count(std::int64_t column, std::int64_t begin, std::int64_t end) {
+    room::SkySegment segment;
+    segment.first = first_.columns();
+    segment.second = second_.columns();
+    segment.first_begin = begin;
+    segment.first_end = end;
+    const auto across = grid_.neighbours(1, column % grid_.axes[1].cells);
+    for (const room::SkyNeighbour& one : grid_.neighbours(0, column / grid_.axes[1].cells))
+      for (const room::SkyNeighbour& other : across) {
+        if (problem_.stop.stop_requested()) return;
+        const std::int64_t neighbour = one.cell * grid_.axes[1].cells + other.cell;
+        segment.is_own = !problem_.cross && neighbour == column;
+        segment.reach = grid_.key_reach(one.apart * one.apart + other.apart * other.apart);
+        if (segment.reach >= 0 && (problem_.cross || neighbour >= column)) count_column(segment, neighbour);
+      }
+  }
+
+  room::Histogram finish() {
+    room::flush_sky_pairs(view_);
+    return std::move(histogram_);
+  }
+
+ private:
+  void count_column(room::SkySegment& segment, std::int64_t column) {
+    const std::int64_t begin = second_.starts[static_cast<std::size_t>(column)];
+    segment.second_end = second_.starts[static_cast<std::size_t>(column + 1)];
+    if (begin == segment.second_end) return;
+    constexpr std::int64_t whole_turn = std::int64_t{1} << 32;
+    const std::int64_t* const keys = segment.second.keys;
+    const std::int64_t low = segment.first.keys[segment.first_begin];
+    const std::int64_t high = segment.first.keys[segment.first_end - 1];
+    const bool sees_all = grid_.axes[2].is_periodic && 2 * segment.reach + 1 >= whole_turn;
+    if (sees_all) segment.reach = 2 * whole_turn;
+    for (const std::int64_t turn : {std::int64_t{0}, -whole_turn, whole_turn}) {
+      if (turn != 0 && (!grid_.axes[2].is_periodic || sees_all)) break;
+      if (turn < 0 && low - segment.reach >= 0) continue;
+      if (turn > 0 && (segment.is_own || high + segment.reach < whole_turn)) continue;
+      segment.turn = turn;
+      segment.second_begin =
+          std::lower_bound(keys + begin, keys + segment.second_end, low - turn - segment.reach) - keys;
+      if (segment.is_own) segment.second_begin = std::max(segment.second_begin, segment.first_begin);
+      if (segment.second_begin < segment.second_end) room::count_sky_segment(view_, segment);
+    }
+  }
+
+  room::SkyPoint point(MatrixView<const T> points, const room::SkyPoints& sorted, std::int32_t place) const {
+    return rule_.point(points.row(sorted.order[static_cast<std::size_t>(place)]));
+  }
+
+  void settle() {
+    for (std::int64_t doubt = 0; doubt < view_.doubts; ++doubt) {
+      const std::int32_t pair = view_.doubtful[doubt];
+      const std::int64_t slot = rule_.slot(point(problem_.points, first_, view_.first[pair]),
+                                           point(problem_.second(), second_, view_.second[pair]));
+      view_.slots[pair] = static_cast<std::int32_t>(slot);
+      --view_.counts[0];
+      ++view_.counts[slot];
+    }
+    histogram_.rechecked += static_cast<std::uint64_t>(view_.doubts);
+    if (!view_.settles_all) return;
+    for (std::int64_t pair = 0; pair < view_.length; ++pair) {
+      const auto one = static_cast<std::size_t>(view_.first[pair]);
+      const auto other = static_cast<std::size_t>(view_.second[pair]);
+      const std::int64_t slot = view_.slots[pair];
+      add_weight(slot, one, other);
+      if (first_.regions.empty()) continue;
+      const std::int32_t region = first_.regions[one];
+      add_to_region(region, slot, one, other);
+      if (second_.regions[other] != region) add_to_region(second_.regions[other], slot, one, other);
+    }
+  }
+  void add_to_region(std::int32_t region, std::int64_t slot, std::size_t one, std::size_t other) {
+    const std::int64_t there = (1 + std::int64_t{region}) * slots_ + slot;
+    ++view_.counts[there];
+    add_weight(there, one, other);
+  }
+  void add_weight(std::int64_t slot, std::size_t one, std::size_t other) {
+    if (problem_.weighted()) problem_.sums.add(histogram_.sum(slot), first_.weights[one], second_.weights[other]);
+  }
+
+  const room::Problem<T>& problem_;
+  const room::SkyRule& rule_;
+  const room::SkyGrid& grid_;
+  const room::SkyPoints& first_;
+  const room::SkyPoints& second_;
+  const std::int64_t slots_;
+  room::Histogram histogram_;
+  std::vector<float> floats_ = std::vector<float>(3 * room::sky_buffer_room);
+  std::vector<std::int32_t> integers_ = std::vector<std::int32_t>(4 * room::sky_buffer_room);
+  room::SkyView view_;
+};
+
+template <class T>
+class PairCounts {
+ public:
+  PairCounts(MatrixView<const T> points, const PairCountsOptions& options, const PairCountsMemory<T>& memory,
+             const Execution& execution)
+      : points_(points), options_(options), memory_(memory), execution_(execution) {}
+
+  PairCountsResult run(core::Ranks& ranks) {
+    const auto start = core::Clock::now();
+    std::string own;
+    ranks.agree([&] {
+      check();
+      if (!ranks.is_alone()) own = core::option_lines(options_) + data_text();
+    });
+    if (!ranks.is_alone()) core::require_same_options(ranks, own);
+    room::Histogram histogram;
+    ranks.agree([&] { prepare(); });
+    if (ranks.is_alone()) histogram = count(execution_);
+    else
+      room::agree_at_length(ranks, [&](const auto& look) {
+        Execution here = execution_;
+        here.progress = [&](const Progress& progress) {
+          if (execution_.progress) execution_.progress(progress);
+          look();
+        };
+        histogram = count(here);
+      });
+    if (!ranks.is_alone()) histogram = room::sum_of_ranks(ranks, histogram);
+    ranks.agree([&] { deliver(histogram); });
+    result_.report.variant = "simd_cells";
+    result_.report.device = execution::device_name(false, execution_);
+    result_.report.threads = threads_;
+    core::add_phase(result_.report.phases, "total", core::seconds_since(start));
+    return std::move(result_);
+  }
+
+ private:
+  void check() {
+    execution::check_execution(execution_, execution::SupportsRanks::yes);
+    for (const execution::NamedPlace& place : room::check_views(points_, memory_))
+      require_cpu(execution_, place.place, place.what);
+    require_cpu(execution_, memory_.regions.place(), "regions");
+    require_cpu(execution_, memory_.other_regions.place(), "other regions");
+    if (!execution_.variant.empty())
+      throw UnsupportedError("pairs along a line of sight are counted in one way; do not name a variant");
+    check_options(options_);
+    rule_.emplace(options_);
+    if (points_.columns() != 3)
+      throw InputError(
+          about("points") + "there are " + std::to_string(points_.columns()) + " columns; three are needed, x, y and z",
+          {.code = error_code::shape_mismatch});
+    const bool is_cross = memory_.others.columns() > 0;
+    if (is_cross && !memory_.regions.empty() != !memory_.other_regions.empty() && points_.rows() > 0 &&
+        memory_.others.rows() > 0)
+      throw UsageError("regions are needed for the points and for the others, or for none of them");
+    if (!is_cross && !memory_.other_regions.empty())
+      throw UsageError(about("other regions") + "there are regions for others, but no others");
+    result_.regions = std::max(check_regions(memory_.regions, points_.rows(), "regions", "points"),
+                               check_regions(memory_.other_regions, memory_.others.rows(), "other regions", "others"));
+  }
+
+  std::string data_text() const {
+    const auto text = [&](const std::vector<double>& values) {
+      return room::rows_line("regions", VectorView<const double>(values.data(), std::ssize(values)), execution_);
+    };
+    const auto numbers = [](VectorView<const std::int32_t> regions) {
+      return std::vector<double>(regions.data(), regions.data() + regions.size());
+    };
+    return room::data_text<T>(points_, memory_, execution_) + text(numbers(memory_.regions)) +
+           text(numbers(memory_.other_regions));
+  }
+
+  /// Examines and sorts the points. Memory is checked first.
+  void prepare() {
+    constexpr double nanoseconds_a_pair = 0.7;
+    const auto n = static_cast<double>(points_.rows());
+    const double pairs = memory_.others.rows() > 0 ? n * static_cast<double>(memory_.others.rows()) : n * n / 2;
+    threads_ = cpu::start_team(cpu::chosen_threads(pairs * nanoseconds_a_pair, execution_));
+    {
+      const core::PhaseTimer timer(result_.report.phases, "examine");
+      problem_ = room::prepare<T>(points_, {.bins = {.edges = {0, 1}}}, memory_, execution_);
+    }
+    const room::SkyRule& rule = *rule_;
+    constexpr std::uint64_t bytes_of_a_point = 16 + 16 + 4 + 8 + 12 + 12 + 8 + 4 + 4;
+    const std::uint64_t cells =
+        static_cast<std::uint64_t>(rule.bins.slots()) * static_cast<std::uint64_t>(1 + result_.regions);
+    execution::check_memory(
+        bytes_of_a_point * static_cast<std::uint64_t>(points_.rows() + memory_.others.rows()) +
+            cells * 8 * static_cast<std::uint64_t>(1 + problem_.sum_words()) * static_cast<std::uint64_t>(threads_ + 2),
+        execution_);
+    room::SkyRange range;
+    for (std::size_t column = 0; column < 3; ++column) {
+      const auto from = static_cast<std::size_t>(rule.columns[column]);
+      range.lowest[column] = problem_.lowest[from];
+      range.highest[column] = problem_.highest[from];
+    }
+    grid_.emplace(rule, range, problem_.m());
+    check_range(range);
+    const core::PhaseTimer timer(result_.report.phases, "sort");
+    sorted_ =
+        sort(points_, memory_.regions, problem_.weights, [&](std::int64_t row) { return problem_.first_weight(row); });
+    if (problem_.cross)
+      sorted_others_ = sort(memory_.others, memory_.other_regions, problem_.other_weights,
+                            [&](std::int64_t row) { return problem_.second_weight(row); });
+  }
+
+  void check_range(const room::SkyRange& range) const {
+    for (std::size_t column = 0; column < 3; ++column) {
+      const double extent = range.highest[column] - range.lowest[column];
+      const std::string name = std::string(1, "xyz"[rule_->columns[column]]);
+      if (rule_->is_periodic && extent > rule_->box[column])
+        throw InputError(about("points") + "in column " + name + " they are from " +
+                             core::number_text(range.lowest[column]) + " to " +
+                             core::number_text(range.highest[column]) +
+                             ", farther apart than the length of the periodic box, " +
+                             core::number_text(rule_->box[column]) + "; wrap them into the box, or give its length",
+                         {.code = error_code::outside_box});
+      constexpr double most_reaches = 0x1p40;
+      const double most = std::max(std::abs(range.lowest[column]), std::abs(range.highest[column]));
+      if (rule_->is_midpoint && most > most_reaches * grid_->unit)
+        throw InputError(about("points") + "a coordinate " + name + " has the magnitude " + core::number_text(most) +
+                             ", more than 2^40 times the reach of the bins, " + core::number_text(grid_->unit) +
+                             "; are both in the same unit of length?",
+                         {.code = error_code::out_of_range});
+    }
+  }
+
+  template <class Encode>
+  room::SkyPoints sort(MatrixView<const T> points, VectorView<const std::int32_t> regions, VectorView<const T> weights,
+                       const Encode& encode) const {
+    room::SkyPoints sorted = room::sorted_sky_points(*rule_, *grid_, points, threads_, execution_.stop);
+    for (const std::int32_t row : sorted.order) {
+      if (!regions.empty()) sorted.regions.push_back(regions[row]);
+      if (!weights.empty()) sorted.weights.push_back(encode(row));
+    }
+    return sorted;
+  }
+
+  room::Histogram count(const Execution& execution) {
+    const core::PhaseTimer timer(result_.report.phases, "count");
+    const room::SkyTables tables(*rule_, *grid_);
+    const room::SkyPoints& second = problem_.cross ? sorted_others_ : sorted_;
+    std::vector<std::unique_ptr<SkyCounter<T>>> counters;
+    for (int part = 0; part < threads_; ++part)
+      counters.push_back(
+          std::make_unique<SkyCounter<T>>(problem_, *rule_, *grid_, tables, sorted_, second, result_.regions));
+    struct Item {
+      std::int64_t column;
+      std::int64_t begin;
+      std::int64_t end;
+    };
+    std::vector<Item> items;
+    for (std::int64_t column = 0; column < grid_->columns(); ++column) {
+      const std::int64_t end = sorted_.starts[static_cast<std::size_t>(column + 1)];
+      for (std::int64_t begin = sorted_.starts[static_cast<std::size_t>(column)]; begin < end;
+           begin += points_to_an_item)
+        items.push_back({column, begin, std::min(end, begin + points_to_an_item)});
+    }
+    room::for_each_item(execution, threads_, std::ssize(items), [&](int part, std::int64_t number) {
+      const Item& item = items[static_cast<std::size_t>(number)];
+      counters[static_cast<std::size_t>(part)]->count(item.column, item.begin, item.end);
+    });
+    room::Histogram total = counters.front()->finish();
+    for (std::size_t part = 1; part < counters.size(); ++part) total.add(counters[part]->finish(), execution.stop);
+    return total;
+  }
+
+  void deliver(const room::Histogram& histogram) {
+    const std::int64_t rows = result_.rows = rule_->bins.places(0) - 2;
+    const std::int64_t columns = result_.columns = rule_->bins.places(1) - 2;
+    for (std::int64_t table = 0; table <= result_.regions; ++table)
+      for (std::int64_t row = 0; row < rows; ++row) {
+        core::honour_stop(execution_.stop, room::while_adding_up);
+        for (std::int64_t column = 0; column < columns; ++column) {
+          const std::int64_t slot = table * rule_->bins.slots() + (row + 1) * rule_->bins.places(1) + column + 1;
+          (table == 0 ? result_.counts : result_.region_counts)
+              .push_back(histogram.counts[static_cast<std::size_t>(slot)]);
+          if (!problem_.weighted()) continue;
+          const double sum = problem_.sums.round(histogram.sum(slot));
+          if (std::isinf(sum)) room::throw_sum_too_large(options_.edges, static_cast<std::size_t>(row));
+          (table == 0 ? result_.weighted : result_.region_weighted).push_back(sum);
+        }
+      }
+    result_.pairs = static_cast<std::uint64_t>(room::pair_count(problem_.n(), problem_.m(), problem_.cross));
+    if (result_.pairs > 0)
+      result_.report.rechecked = static_cast<double>(histogram.rechecked) / static_cast<double>(result_.pairs);
+  }
+
+  MatrixView<const T> points_;
+  const PairCountsOptions& options_;
+  const PairCountsMemory<T>& memory_;
+  const Execution& execution_;
+  int threads_ = 1;
+  room::Problem<T> problem_;
+  std::optional<room::SkyRule> rule_;
+  std::optional<room::SkyGrid> grid_;
+  room::SkyPoints sorted_;
+  room::SkyPoints sorted_others_;
+  PairCountsResult result_;
+};
+
+}  // namespace
+
+namespace detail {
+
+template <class T>
+PairCountsResult pair_counts(MatrixView<const T> points, const PairCountsOptions& options,
+                             const PairCountsMemory<T>& memory, const Execution& execution) {
+  return execution::whole_call<T>("pair_counts", execution, [&](const Execution& here, core::Ranks& ranks) {
+    Execution stoppable = here;
+    if (!ranks.is_alone()) stoppable.stop = ranks.stop();
+    return PairCounts<T>(points, options, memory, stoppable).run(ranks);
+  });
+}
+
+template PairCountsResult pair_counts(MatrixView<const float>, const PairCountsOptions&, const PairCountsMemory<float>&,
+                                      const Execution&);
+template PairCountsResult pair_counts(MatrixView<const double>, const PairCountsOptions&,
+                                      const PairCountsMemory<double>&, const Execution&);
+
+}  // namespace detail
+
+}  // namespace gradus

@@ -1,0 +1,148 @@
+// Tests of pair counts along a line of sight: exact numbers against 128-bit integers, threads and ranks, a stop
+// request. python/tests/test_pair_counts.py compares counts with rationals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stop_token>
+
+#include "core/exact_sum.hpp"
+#include "core/philox.hpp"
+#include "gradus/pair_histogram_counts.hpp"
+#include "pair_histogram/sky/exact_number.hpp"
+#include "pair_histogram/tests/test_problems.hpp"
+#include "tests/helpers.hpp"
+#include "tests/thread_ranks.hpp"
+
+namespace gradus {
+namespace {
+
+using pair_histogram_detail::Dyadic;
+using pair_histogram_detail::Estimate;
+using pair_histogram_detail::Sign;
+
+Sign sign_of(core::Int128 value) { return value > 0 ? Sign::positive : value < 0 ? Sign::negative : Sign::zero; }
+
+TEST(Sky, ExactNumbersAgreeWithIntegers) {
+  const core::Philox random(46);
+  int unknown = 0;
+  for (std::uint64_t number = 0; number < 20000; ++number) {
+    double terms[4];
+    for (std::uint64_t term = 0; term < 4; ++term) {
+      const std::uint64_t bits = random.bits(4 * number + term);
+      terms[term] = std::round(std::ldexp(static_cast<double>(bits >> 11), -static_cast<int>(12 + bits % 41))) *
+                    (bits >> 63 != 0 ? 1 : -1);
+    }
+    if (number % 3 == 0) terms[2] = terms[0], terms[3] = terms[1];  // many values are near zero
+    const auto integer = [&](int term) { return static_cast<core::Int128>(terms[term]); };
+    const core::Int128 value = (integer(0) * integer(1) - integer(2) * integer(3)) * (number % 2 == 0 ? integer(0) : 1);
+    const auto product = [&]<class Number>(Number) {
+      const Number apart = Number(terms[0]) * Number(terms[1]) - Number(terms[2]) * Number(terms[3]);
+      return number % 2 == 0 ? apart * Number(terms[0]) : apart;
+    };
+    EXPECT_EQ(product(Dyadic(0)).sign(), sign_of(value)) << number;
+    const Sign quick = product(Estimate(0)).sign();
+    unknown += quick == Sign::unknown ? 1 : 0;
+    EXPECT_TRUE(quick == Sign::unknown || quick == sign_of(value)) << number;
+    // Powers of two beyond the range of products in double leave the sign as it is.
+    const Dyadic tiny = product(Dyadic(0)) * Dyadic(0x1p-1000) * Dyadic(0x1p-1000) + Dyadic(0);
+    EXPECT_EQ(tiny.sign(), sign_of(value)) << number;
+  }
+  EXPECT_LT(unknown, 10000);
+}
+
+TEST(Sky, UnderflowIsNoticed) {
+  const auto square = Estimate(0x1p-600) * Estimate(0x1p-600);
+  EXPECT_EQ((square - Estimate(0)).sign(), Sign::unknown);
+  EXPECT_EQ(Dyadic(0x1p-1074).sign(), Sign::positive);
+  EXPECT_EQ((Dyadic(0x1p-1074) * Dyadic(0x1p-1074) - Dyadic(0)).sign(), Sign::positive);
+}
+
+struct SkyCase {
+  PairCountsOptions options;
+  bool is_cross;
+};
+
+std::vector<SkyCase> sky_cases() {
+  std::vector<SkyCase> cases;
+  for (const bool is_cross : {false, true})
+    for (const bool has_box : {false, true})
+      for (const PairCountsKind kind : {PairCountsKind::rp_pi, PairCountsKind::s_mu}) {
+        SkyCase one{{.kind = kind, .edges = {0, 0.25, 0.5, 1, 2.5}, .second_edges = {0, 0.25, 0.5, 1}}, is_cross};
+        one.options.line_of_sight = has_box ? LineOfSight::y : LineOfSight::midpoint;
+        if (has_box) one.options.box = {10, 11, 12};
+        cases.push_back(one);
+      }
+  return cases;
+}
+
+TEST(Sky, RanksAndThreadsCountTheSame) {
+  const Matrix<double> points = tests::uniform(900, 3, 4);
+  const Matrix<double> others = tests::uniform(500, 3, 5);
+  const std::vector<double> weights(900, 1.5);
+  const std::vector<double> other_weights(500, -0.1);
+  std::vector<std::int32_t> regions;
+  for (std::int32_t row = 0; row < 900; ++row) regions.push_back(row % 5);
+  for (const SkyCase& one : sky_cases()) {
+    PairCountsMemory<double> memory;
+    memory.weights = weights;
+    memory.regions = regions;
+    if (one.is_cross) {
+      memory.others = others.view();
+      memory.other_weights = other_weights;
+      memory.other_regions = VectorView<const std::int32_t>(regions.data(), 500);
+    }
+    const auto counted = [&](const Execution& execution) {
+      return pair_counts(points.view(), one.options, memory, execution);
+    };
+    const PairCountsResult alone = counted({.threads = 1});
+    EXPECT_EQ(alone.region_counts.size(), 5 * alone.counts.size());
+    std::uint64_t all = 0;
+    for (const std::uint64_t count : alone.counts) all += count;
+    EXPECT_GT(all, 1000U);
+    const auto expect_same = [&](const PairCountsResult& result) {
+      EXPECT_EQ(result.counts, alone.counts);
+      EXPECT_EQ(result.weighted, alone.weighted);
+      EXPECT_EQ(result.region_counts, alone.region_counts);
+      EXPECT_EQ(result.region_weighted, alone.region_weighted);
+      EXPECT_EQ(result.report.rechecked, alone.report.rechecked);
+    };
+    for (const int threads : {2, 5}) expect_same(counted({.threads = threads}));
+    for (const int size : {2, 3}) {
+      tests::ThreadRanks ranks(size);
+      const auto thrown = ranks.run([&](Communicator& communicator) {
+        Execution execution{.threads = 1 + communicator.rank() % 2};
+        execution.communicator = &communicator;
+        expect_same(counted(execution));
+      });
+      for (const std::exception_ptr& each : thrown) EXPECT_FALSE(each);
+    }
+  }
+}
+
+TEST(Sky, RanksMustPassTheSameArguments) {
+  const Matrix<double> points = tests::uniform(50, 3, 4);
+  const std::string message = tests::common_error<UsageError>(2, [&](Communicator& communicator) {
+    Execution execution{.threads = 1};
+    execution.communicator = &communicator;
+    PairCountsOptions options{.edges = {0, 1}, .second_edges = {0, 1}};
+    options.edges[1] += communicator.rank();
+    (void)pair_counts(points.view(), options, {}, execution);
+  });
+  EXPECT_NE(message.find("edges"), std::string::npos) << message;
+}
+
+TEST(Sky, StopsAndRefusesTooMuchMemory) {
+  const Matrix<double> points = tests::uniform(2000, 3, 4);
+  const PairCountsOptions options{.edges = {0, 5}, .second_edges = {0, 5}};
+  std::stop_source stop;
+  stop.request_stop();
+  Execution execution;
+  execution.stop = stop.get_token();
+  EXPECT_THROW((void)pair_counts(points.view(), options, {}, execution), InterruptedError);
+  Execution small;
+  small.memory_limit = 1000;
+  EXPECT_THROW((void)pair_counts(points.view(), options, {}, small), OutOfMemoryError);
+}
+
+}  // namespace
+}  // namespace gradus
