@@ -5,9 +5,9 @@
 #include "core/phases.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans_batch.hpp"
-#include "kmeans/batch/problems.hpp"
-#include "kmeans/batch/schedule.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/problems/problems.hpp"
+#include "kmeans/problems/schedule.hpp"
 
 namespace gradus {
 

@@ -68,8 +68,6 @@ std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMe
   return std::max(visit, core::checked_multiply(static_cast<std::uint64_t>(threads * most), row_bytes, "points"));
 }
 
-}  // namespace
-
 /// Returns the bytes of hierarchical first centroids. A part may be larger than this estimate assumes, and its fit then
 /// compares its memory with the available memory again.
 std::uint64_t hierarchy_bytes(const Shape& shape, const KMeansOptions& options, const Execution& execution,
@@ -89,6 +87,8 @@ std::uint64_t hierarchy_bytes(const Shape& shape, const KMeansOptions& options, 
   return static_cast<std::uint64_t>(shape.points) * (sizeof(std::int32_t) + sizeof(std::int64_t)) +
          std::max(host_memory(coarse, {}, execution, variant, SeedingFilter::never), of_part);
 }
+
+}  // namespace
 
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent) {

@@ -22,7 +22,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::string_view while_swapping = "stopped while improving the clustering";
-constexpr std::int64_t tile_points = 64;
+constexpr std::int64_t points_of_tile = 64;
 constexpr std::int64_t most_neighbours = 16;
 constexpr std::int64_t most_candidates = 64;
 
@@ -38,15 +38,15 @@ double about_exponential(std::uint64_t bits) {
 }
 
 /// A point that may become a centroid.
-struct Candidate {
+struct DrawnRow {
   double key;  ///< infinite if the candidate is no point
   std::int64_t row;
 };
 
-bool precedes(const Candidate& a, const Candidate& b) { return a.key != b.key ? a.key < b.key : a.row < b.row; }
+bool precedes(const DrawnRow& a, const DrawnRow& b) { return a.key != b.key ? a.key < b.key : a.row < b.row; }
 
 /// Adds a candidate to a heap of the `count` smallest keys. The largest of them is at the front.
-void add(std::vector<Candidate>& heap, const Candidate& one, std::int64_t count) {
+void add(std::vector<DrawnRow>& heap, const DrawnRow& one, std::int64_t count) {
   if (std::ssize(heap) == count) {
     if (!precedes(one, heap.front())) return;
     std::ranges::pop_heap(heap, precedes);
@@ -65,14 +65,14 @@ std::vector<std::int64_t> draw(const core::RankRows& rows, const std::function<d
                                const core::Philox& random, std::int64_t count, int threads,
                                const std::stop_token& stop) {
   constexpr std::int64_t chunk = core::operations_between_polls / 16;
-  const Candidate none{std::numeric_limits<double>::infinity(), 0};
-  std::vector<Candidate> all;
+  const DrawnRow none{std::numeric_limits<double>::infinity(), 0};
+  std::vector<DrawnRow> all;
   const auto draw_own = [&](std::span<std::byte> bytes) {
-    std::vector<Candidate> own;
+    std::vector<DrawnRow> own;
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads)
     {
-      std::vector<Candidate> some;
+      std::vector<DrawnRow> some;
 #pragma omp for schedule(static)
       for (std::int64_t first = 0; first < rows.own(); first += chunk) {
         if (stop.stop_requested()) continue;
@@ -87,7 +87,7 @@ std::vector<std::int64_t> draw(const core::RankRows& rows, const std::function<d
       }
 #pragma omp critical(gradus_swap_candidates)
       failure.run([&] {
-        for (const Candidate& one : some) add(own, one, count);
+        for (const DrawnRow& one : some) add(own, one, count);
       });
     }
     failure.rethrow();
@@ -95,16 +95,16 @@ std::vector<std::int64_t> draw(const core::RankRows& rows, const std::function<d
     own.resize(static_cast<std::size_t>(count), none);
     std::memcpy(bytes.data(), own.data(), bytes.size());
   };
-  rows.ranks().exchange(static_cast<std::size_t>(count) * sizeof(Candidate), draw_own,
+  rows.ranks().exchange(static_cast<std::size_t>(count) * sizeof(DrawnRow), draw_own,
                         [&](int, std::span<const std::byte> bytes) {
-                          std::vector<Candidate> some(static_cast<std::size_t>(count));
+                          std::vector<DrawnRow> some(static_cast<std::size_t>(count));
                           std::memcpy(some.data(), bytes.data(), bytes.size());
-                          for (const Candidate& one : some)
+                          for (const DrawnRow& one : some)
                             if (one.key < none.key) add(all, one, count);
                         });
   std::ranges::sort_heap(all, precedes);
   std::vector<std::int64_t> numbers;
-  for (const Candidate& one : all) numbers.push_back(one.row);
+  for (const DrawnRow& one : all) numbers.push_back(one.row);
   return numbers;
 }
 
@@ -213,9 +213,9 @@ void Swaps<T>::sort_by_cluster() {
   tiles_.clear();
   for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
     const std::int64_t end = next[static_cast<std::size_t>(cluster) + 1];
-    for (std::int64_t begin = next[static_cast<std::size_t>(cluster)]; begin < end; begin += tile_points)
-      tiles_.push_back(
-          {begin, static_cast<std::int32_t>(std::min(tile_points, end - begin)), static_cast<std::int32_t>(cluster)});
+    for (std::int64_t begin = next[static_cast<std::size_t>(cluster)]; begin < end; begin += points_of_tile)
+      tiles_.push_back({begin, static_cast<std::int32_t>(std::min(points_of_tile, end - begin)),
+                        static_cast<std::int32_t>(cluster)});
   }
   for (std::int64_t point = 0; point < n; ++point, look.honour_stop())
     order_[next[static_cast<std::size_t>(labels_[point])]++] = point;
@@ -229,13 +229,13 @@ void Swaps<T>::find_neighbours(MatrixView<const T> centroids) {
   neighbours_.assign(static_cast<std::size_t>(k * neighbours), 0);
   core::FirstFailure failure;
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, 1)
-  for (std::int64_t first = 0; first < k; first += tile_points)
+  for (std::int64_t first = 0; first < k; first += points_of_tile)
     failure.run([&] {
-      const std::int64_t count = std::min(tile_points, k - first);
-      std::vector<std::pair<double, std::int32_t>> found[tile_points];
-      double squared[tile_points * tile_points];
-      for (std::int64_t other = 0; other < k && !problem_.stop.stop_requested(); other += tile_points) {
-        const std::int64_t others = std::min(tile_points, k - other);
+      const std::int64_t count = std::min(points_of_tile, k - first);
+      std::vector<std::pair<double, std::int32_t>> found[points_of_tile];
+      double squared[points_of_tile * points_of_tile];
+      for (std::int64_t other = 0; other < k && !problem_.stop.stop_requested(); other += points_of_tile) {
+        const std::int64_t others = std::min(points_of_tile, k - other);
         squared_distances(centroids.slice(first, count), centroids.slice(other, others), squared);
         for (std::int64_t cluster = 0; cluster < count; ++cluster) {
           auto& nearest = found[cluster];
@@ -264,10 +264,10 @@ void Swaps<T>::for_each_tile(std::int64_t centroids, const Work& work) {
   core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_)
   failure.run([&] {
-    Buffer<T> room(points.room(tile_points));
-    std::vector<const T*> rows(tile_points);
+    Buffer<T> room(points.room(points_of_tile));
+    std::vector<const T*> rows(points_of_tile);
     std::vector<const T*> others(static_cast<std::size_t>(centroids));
-    std::vector<double> squared(static_cast<std::size_t>(tile_points * centroids));
+    std::vector<double> squared(static_cast<std::size_t>(points_of_tile * centroids));
 #pragma omp for schedule(dynamic, 8) nowait
     for (std::size_t index = 0; index < tiles_.size(); ++index) {
       if (problem_.stop.stop_requested()) continue;
@@ -300,8 +300,8 @@ std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::ve
   const std::vector<std::uint64_t> gains = problem_.ranks().sum(numbers.size(), [&](std::span<std::uint64_t> sums) {
     if (count == 0) return;
     core::RarePoll look(problem_.stop, while_swapping);
-    for (std::int64_t cluster = 0; cluster < k; cluster += tile_points, look.honour_stop())
-      squared_distances(rows.view(), centroids.slice(cluster, std::min(tile_points, k - cluster)),
+    for (std::int64_t cluster = 0; cluster < k; cluster += points_of_tile, look.honour_stop())
+      squared_distances(rows.view(), centroids.slice(cluster, std::min(points_of_tile, k - cluster)),
                         apart.data() + cluster * count);
     for (std::int64_t one = 0; one < count; ++one)
       for (std::int64_t cluster = 1; cluster < k; ++cluster) {
@@ -344,9 +344,9 @@ std::uint64_t Swaps<T>::bytes(const Shape& shape, int threads) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
-  const std::uint64_t tiles = (n / tile_points + k) * sizeof(Tile) * 2;  // a vector that grows
+  const std::uint64_t tiles = (n / points_of_tile + k) * sizeof(Tile) * 2;  // a vector that grows
   const std::uint64_t of_thread =
-      tile_points * (most_candidates * 8 + d * sizeof(T)) + tile_points * (tile_points + most_neighbours) * 24;
+      points_of_tile * (most_candidates * 8 + d * sizeof(T)) + points_of_tile * (points_of_tile + most_neighbours) * 24;
   return 16 * n + tiles + k * (most_candidates * 8 + most_neighbours * 4 + 64) + most_candidates * d * sizeof(T) +
          static_cast<std::uint64_t>(threads) * of_thread;
 }

@@ -1,4 +1,4 @@
-#include "kmeans/batch/schedule.hpp"
+#include "kmeans/problems/schedule.hpp"
 
 #include <algorithm>
 #include <atomic>
