@@ -114,8 +114,9 @@ class Restarts {
     MoveState& state = checkpointed_.state.moves;
     if (state.budget == 0) state.budget = core::seconds_since(start_);
     if (file != nullptr) file->begin_fit(call_.options.restarts, &best);
-    const MoveCalls<T> calls{[&](MatrixView<const T> centroids) {
+    const MoveCalls<T> calls{[&](MatrixView<const T> centroids, Checkpoints<T>& observer) {
                                Problem<T> problem = problem_from(centroids);
+                               problem.checkpoints = &observer;
                                Execution here = plan_.here;
                                here.progress = nullptr;
                                return run(*plan_.variant, problem, here, phases_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -25,6 +26,15 @@ constexpr std::string_view while_swapping = "stopped while improving the cluster
 constexpr std::int64_t points_of_tile = 64;
 constexpr std::int64_t most_neighbours = 16;
 constexpr std::int64_t most_candidates = 64;
+constexpr double no_key = std::numeric_limits<double>::infinity();
+
+/// Returns the largest number of points that are examined for a transfer.
+std::int64_t most_transfers(std::int64_t points, std::int64_t dimensions) {
+  constexpr std::int64_t most = std::int64_t{1} << 14;
+  constexpr std::int64_t elements = std::int64_t{1} << 22;
+  return std::min(
+      {most, std::max<std::int64_t>(points / 4, 512), std::max<std::int64_t>(elements / dimensions, 64), points});
+}
 
 std::int64_t neighbour_count(std::int64_t clusters) { return std::min(most_neighbours, clusters - 1); }
 
@@ -56,16 +66,12 @@ void add(std::vector<DrawnRow>& heap, const DrawnRow& one, std::int64_t count) {
   std::ranges::push_heap(heap, precedes);
 }
 
-/// Returns the numbers of `count` rows, drawn without replacement in proportion to share(point), or of all rows with a
-/// share if these are fewer. Collective.
-//
-// A point's key is a random number divided by its share. If the random numbers are exponential, the points with the
-// smallest keys are such a sample (P. Efraimidis and P. Spirakis, "Weighted random sampling with a reservoir", 2006).
-std::vector<std::int64_t> draw(const core::RankRows& rows, const std::function<double(std::int64_t)>& share,
-                               const core::Philox& random, std::int64_t count, int threads,
-                               const std::stop_token& stop) {
+/// Returns the numbers of the `count` rows with the smallest key(point), smallest first, or of all rows with a finite
+/// key if these are fewer. Collective.
+std::vector<std::int64_t> with_least_keys(const core::RankRows& rows, const std::function<double(std::int64_t)>& key,
+                                          std::int64_t count, int threads, const std::stop_token& stop) {
   constexpr std::int64_t chunk = core::operations_between_polls / 16;
-  const DrawnRow none{std::numeric_limits<double>::infinity(), 0};
+  const DrawnRow none{no_key, 0};
   std::vector<DrawnRow> all;
   const auto draw_own = [&](std::span<std::byte> bytes) {
     std::vector<DrawnRow> own;
@@ -78,10 +84,8 @@ std::vector<std::int64_t> draw(const core::RankRows& rows, const std::function<d
         if (stop.stop_requested()) continue;
         failure.run([&] {
           for (std::int64_t point = first; point < std::min(first + chunk, rows.own()); ++point) {
-            const std::int64_t row = rows.first() + point;
-            const double part = share(point);
-            if (part > 0)
-              add(some, {about_exponential(random.bits(static_cast<std::uint64_t>(row))) / part, row}, count);
+            const double of_point = key(point);
+            if (of_point < none.key) add(some, {of_point, rows.first() + point}, count);
           }
         });
       }
@@ -117,10 +121,10 @@ std::vector<std::int32_t> order_of(std::span<const std::uint64_t> values) {
 }
 
 /// Pairs the rows of the largest gains with the centroids of the least prices. `homes` has the clusters of the rows,
-/// and `heirs` the nearest other cluster of each cluster.
+/// and `heirs` the nearest other cluster of each cluster. No row is in a cluster of `closed`.
 std::vector<Swap> pair_up(std::span<const std::int64_t> rows, std::span<const std::int32_t> homes,
                           std::span<const std::uint64_t> gains, std::span<const std::uint64_t> prices,
-                          std::span<const std::int32_t> heirs, std::int64_t most) {
+                          std::span<const std::int32_t> heirs, const std::vector<bool>& closed, std::int64_t most) {
   const std::vector<std::int32_t> worst_first = order_of(gains);
   const std::vector<std::int32_t> cheapest = order_of(prices);
   // A cluster takes part in one swap only, because the estimates assume that all other centroids stay. The fit after
@@ -131,7 +135,7 @@ std::vector<Swap> pair_up(std::span<const std::int64_t> rows, std::span<const st
   for (auto one = worst_first.rbegin(); one != worst_first.rend() && std::ssize(swaps) < most; ++one) {
     const auto row = static_cast<std::size_t>(*one);
     const std::int32_t home = homes[row];
-    if (is_used[static_cast<std::size_t>(home)]) continue;
+    if (is_used[static_cast<std::size_t>(home)] || closed[static_cast<std::size_t>(home)]) continue;
     while (next != cheapest.end() && (is_used[static_cast<std::size_t>(*next)] || *next == home)) ++next;
     if (next == cheapest.end()) break;
     const auto removed = static_cast<std::size_t>(*next);
@@ -153,8 +157,8 @@ void keep_nearest(std::vector<std::pair<double, std::int32_t>>& clusters, std::i
 
 template <class T>
 Swaps<T>::Swaps(const Problem<T>& problem, int threads)
-    : problem_(problem), threads_(threads), order_(problem.n()), nearest_(problem.n()),
-      farthest_(static_cast<std::size_t>(problem.k())), prices_(static_cast<std::size_t>(problem.k())) {
+    : problem_(problem), threads_(threads), order_(problem.n()), nearest_(problem.n()), second_(problem.n()),
+      farthest_(static_cast<std::size_t>(problem.k())), masses_(farthest_.size()) {
   double square = 0;
   for (std::size_t column = 0; column < problem.statistics.lowest.size(); ++column) {
     const double extent = problem.statistics.highest[column] - problem.statistics.lowest[column];
@@ -162,6 +166,7 @@ Swaps<T>::Swaps(const Problem<T>& problem, int threads)
   }
   int points = 0;
   while ((problem.source->rank_rows().all() >> points) > 0) ++points;
+  mass_scale_ = std::ldexp(1.0, 62 - points);
   scale_ = std::ldexp(1.0, std::min(62 - points - core::exponent_above(2 * square), 1000));
 }
 
@@ -174,7 +179,9 @@ template <class T>
 void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels) {
   labels_ = labels;
   const std::int64_t neighbours = neighbour_count(problem_.k());
-  prices_ = problem_.ranks().sum(prices_.size(), [&](std::span<std::uint64_t> prices) {
+  const auto k = static_cast<std::size_t>(problem_.k());
+  // The prices of all clusters, and then their masses.
+  prices_ = problem_.ranks().sum(2 * k, [&](std::span<std::uint64_t> prices) {
     sort_by_cluster();
     find_neighbours(centroids);
     for_each_tile(1 + neighbours, [&](const Tile& tile, const T** rows, const T** others, double* squared) {
@@ -183,6 +190,7 @@ void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels
         others[1 + place] = centroids.row(neighbours_[static_cast<std::size_t>(tile.cluster * neighbours + place)]);
       squared_distances<T>(rows, tile.count, others, 1 + neighbours, problem_.d(), squared);
       std::uint64_t price = 0;
+      std::uint64_t mass = 0;
       double farthest = 0;
       for (std::int64_t index = 0; index < tile.count; ++index) {
         const std::int64_t point = order_[tile.begin + index];
@@ -190,16 +198,22 @@ void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels
         for (std::int64_t place = 1; place <= neighbours; ++place)
           second = std::min(second, squared[place * tile.count + index]);
         nearest_[point] = squared[index];
+        second_[point] = second;
+        mass += static_cast<std::uint64_t>(problem_.scaled_weight(point) * mass_scale_);
         farthest = std::max(farthest, squared[index]);
         if (second > squared[index]) price += integer(second - squared[index], point);
       }
       const auto cluster = static_cast<std::size_t>(tile.cluster);
       std::atomic_ref(prices[cluster]).fetch_add(price, std::memory_order_relaxed);  // read after the barrier
+      std::atomic_ref(prices[k + cluster]).fetch_add(mass, std::memory_order_relaxed);
       std::atomic_ref<double> most(farthest_[cluster]);
       for (double before = most.load(std::memory_order_relaxed); before < farthest;)
         if (most.compare_exchange_weak(before, farthest, std::memory_order_relaxed)) break;
     });
   });
+  for (std::size_t cluster = 0; cluster < k; ++cluster)
+    masses_[cluster] = static_cast<double>(prices_[k + cluster]) / mass_scale_;
+  prices_.resize(k);
 }
 
 template <class T>
@@ -282,22 +296,25 @@ void Swaps<T>::for_each_tile(std::int64_t centroids, const Work& work) {
 }
 
 template <class T>
-std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::vector<bool>& closed,
-                                    const core::Philox& random, std::int64_t most) {
+void Swaps<T>::draw(MatrixView<const T> centroids, const core::Philox& random, std::int64_t most) {
   const std::int64_t k = problem_.k();
-  const std::int64_t wanted = std::clamp<std::int64_t>(4 * most, 16, most_candidates);
-  const auto share = [&](std::int64_t point) {
-    const bool is_closed = closed[static_cast<std::size_t>(labels_[point])];
-    return is_closed ? 0 : nearest_[point] * problem_.scaled_weight(point);
+  const std::int64_t wanted = std::clamp<std::int64_t>(std::max(4 * most, k), 16, most_candidates);
+  const core::RankRows& own = problem_.source->rank_rows();
+  // If a key is an exponential random number divided by a share, the rows with the smallest keys are drawn without
+  // replacement in proportion to their shares (P. Efraimidis and P. Spirakis, "Weighted random sampling with a
+  // reservoir", 2006).
+  const auto key = [&](std::int64_t point) {
+    const double share = nearest_[point] * problem_.scaled_weight(point);
+    return share > 0 ? about_exponential(random.bits(static_cast<std::uint64_t>(own.first() + point))) / share : no_key;
   };
-  const std::vector<std::int64_t> numbers =
-      draw(problem_.source->rank_rows(), share, random, wanted, threads_, problem_.stop);
+  candidates_ = with_least_keys(own, key, wanted, threads_, problem_.stop);
+  const std::vector<std::int64_t>& numbers = candidates_;
   const std::int64_t count = std::ssize(numbers);
   const Matrix<T> rows = problem_.source->rows_at(numbers);
   // The distances from the candidates to all centroids.
   std::vector<double> apart(static_cast<std::size_t>(count * k));
-  std::vector<std::int32_t> homes(numbers.size());
-  const std::vector<std::uint64_t> gains = problem_.ranks().sum(numbers.size(), [&](std::span<std::uint64_t> sums) {
+  homes_.assign(numbers.size(), 0);
+  gains_ = problem_.ranks().sum(numbers.size(), [&](std::span<std::uint64_t> sums) {
     if (count == 0) return;
     core::RarePoll look(problem_.stop, while_swapping);
     for (std::int64_t cluster = 0; cluster < k; cluster += points_of_tile, look.honour_stop())
@@ -305,7 +322,7 @@ std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::ve
                         apart.data() + cluster * count);
     for (std::int64_t one = 0; one < count; ++one)
       for (std::int64_t cluster = 1; cluster < k; ++cluster) {
-        std::int32_t& home = homes[static_cast<std::size_t>(one)];
+        std::int32_t& home = homes_[static_cast<std::size_t>(one)];
         if (apart[static_cast<std::size_t>(cluster * count + one)] <
             apart[static_cast<std::size_t>(home * count + one)])
           home = static_cast<std::int32_t>(cluster);
@@ -333,10 +350,49 @@ std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::ve
       }
     });
   });
+}
+
+template <class T>
+std::vector<Swap> Swaps<T>::propose(const std::vector<bool>& closed, std::int64_t most) const {
   std::vector<std::int32_t> heirs;
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)
-    heirs.push_back(neighbours_[static_cast<std::size_t>(cluster * neighbour_count(k))]);
-  return pair_up(numbers, homes, gains, prices_, heirs, most);
+  for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
+    heirs.push_back(neighbours_[static_cast<std::size_t>(cluster * neighbour_count(problem_.k()))]);
+  return pair_up(candidates_, homes_, gains_, prices_, heirs, closed, most);
+}
+
+template <class T>
+Transferred<T> Swaps<T>::transfer(MatrixView<const T> centroids) const {
+  const core::RankRows& own = problem_.source->rank_rows();
+  const auto key = [&](std::int64_t point) {
+    const double mass = masses_[static_cast<std::size_t>(labels_[point])];
+    const double weight = problem_.scaled_weight(point);
+    // For clusters of equal mass, a transfer pays if the key is less than about 2.
+    const double of_point = (second_[point] - nearest_[point]) / nearest_[point] * (mass / weight);
+    return of_point < 8 ? of_point : no_key;
+  };
+  const std::vector<std::int64_t> numbers =
+      with_least_keys(own, key, most_transfers(own.all(), problem_.d()), threads_, problem_.stop);
+  const Matrix<T> rows = problem_.source->rows_at(numbers);
+  // The label and the weight of each row, from the rank that has it.
+  const std::vector<std::uint64_t> facts =
+      problem_.ranks().sum(2 * numbers.size(), [&](std::span<std::uint64_t> words) {
+        for (std::size_t index = 0; index < numbers.size(); ++index) {
+          const std::int64_t point = numbers[index] - own.first();
+          if (point < 0 || point >= own.own()) continue;
+          words[2 * index] = static_cast<std::uint64_t>(labels_[point]);
+          words[2 * index + 1] = std::bit_cast<std::uint64_t>(problem_.scaled_weight(point));
+        }
+      });
+  std::vector<std::int32_t> labels;
+  std::vector<double> weights;
+  for (std::size_t index = 0; index < numbers.size(); ++index) {
+    labels.push_back(static_cast<std::int32_t>(facts[2 * index]));
+    weights.push_back(std::bit_cast<double>(facts[2 * index + 1]));
+  }
+  return problem_.ranks().agree([&] {
+    return kmeans_detail::transfer<T>({rows.view(), labels, weights}, centroids, masses_, neighbours_,
+                                      neighbour_count(problem_.k()), problem_.stop);
+  });
 }
 
 template <class T>
@@ -347,7 +403,9 @@ std::uint64_t Swaps<T>::bytes(const Shape& shape, int threads) {
   const std::uint64_t tiles = (n / points_of_tile + k) * sizeof(Tile) * 2;  // a vector that grows
   const std::uint64_t of_thread =
       points_of_tile * (most_candidates * 8 + d * sizeof(T)) + points_of_tile * (points_of_tile + most_neighbours) * 24;
-  return 16 * n + tiles + k * (most_candidates * 8 + most_neighbours * 4 + 64) + most_candidates * d * sizeof(T) +
+  const auto transfers = static_cast<std::uint64_t>(most_transfers(shape.points, shape.dimensions));
+  return 24 * n + tiles + transfers * (2 * d * sizeof(T) + 128) + 8 * k * (d + 4) +
+         k * (most_candidates * 8 + most_neighbours * 4 + 64) + most_candidates * d * sizeof(T) +
          static_cast<std::uint64_t>(threads) * of_thread;
 }
 
