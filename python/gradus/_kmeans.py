@@ -336,7 +336,7 @@ def kmeans(
         if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
         given = _given(start, dtype, number)
-        if restarts > 1 and not is_random(init):
+        if restarts != 1 and not is_random(init):
             raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, dtype, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)

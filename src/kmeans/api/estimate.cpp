@@ -101,7 +101,7 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
   std::uint64_t bytes = 4 * centroid_bytes;  // the centroids of the current, the next and the best fit
   const bool moves = extent == Extent::fit && asks_for_moves(options);
   // The labels of the current and the best fit.
-  if (extent == Extent::fit) bytes += (options.restarts > 1 || moves ? 8 : 4) * n;
+  if (extent == Extent::fit) bytes += (options.restarts != 1 || moves ? 8 : 4) * n;
   if (moves)
     bytes = core::checked_add(bytes, 2 * centroid_bytes + move_bytes(shape, cpu::thread_count(execution)), "points");
   if (extent == Extent::fit && !options.checkpoint.file.empty()) bytes += checkpoint_bytes(centroid_bytes);

@@ -321,6 +321,43 @@ TYPED_TEST(Quality, RepeatsItsTimeByTheNumberOfMoves) {
   }
 }
 
+// The best of the first fits wins, and as many and two more fits than it took to find it are made.
+TYPED_TEST(Quality, RestartsEndByThemselves) {
+  using T = TypeParam;
+  const std::string file = testing::TempDir() + "restarts_" + std::to_string(sizeof(T)) + ".npz";
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    Job<T> job = job_of<T>(cases[0]);
+    job.options.seed = seed;
+    job.options.restarts = 0;
+    int fits = 0;
+    Execution execution;
+    execution.progress = [&](const Progress& progress) { fits += progress.phase == "iteration" && progress.done == 1; };
+    const KMeansResult<T> automatic = kmeans(job.points, job.options, job.memory(0, 500), execution);
+    EXPECT_EQ(fits, 2 * (automatic.restart + 1) + 2);
+    for (const int restarts : {automatic.restart + 1, fits}) {
+      job.options.restarts = restarts;
+      const KMeansResult<T> counted = fit(job, 2);
+      EXPECT_EQ(difference(automatic, counted, 0, 500), "");
+      EXPECT_EQ(counted.restart, automatic.restart);
+    }
+    std::filesystem::remove(file);
+    job.options.restarts = 0;
+    job.options.checkpoint = {.file = file};
+    std::stop_source stop;
+    execution.stop = stop.get_token();
+    int begun = 0;
+    execution.progress = [&](const Progress& progress) {
+      begun += progress.phase == "iteration" && progress.done == 1;
+      if (begun == 3) stop.request_stop();
+    };
+    EXPECT_THROW(kmeans(job.points, job.options, job.memory(0, 500), execution), InterruptedError);
+    job.options.checkpoint.resume = true;
+    EXPECT_EQ(difference(automatic, fit(job), 0, 500), "");
+    EXPECT_EQ(difference(automatic, fit(job), 0, 500), "") << "from the end";
+  }
+  std::filesystem::remove(file);
+}
+
 /// Requests a stop after some moves, resumes from the checkpoint, and compares with a job without interruption.
 TYPED_TEST(Quality, ResumesToTheSameBits) {
   using T = TypeParam;
