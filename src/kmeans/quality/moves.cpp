@@ -23,6 +23,10 @@ namespace {
 /// Streams of random numbers below this one belong to the first centroids.
 constexpr std::uint64_t first_stream = std::uint64_t{1} << 40;
 
+/// Returns the least gain of transfers, as a share of the inertia, that pays for a fit. Swaps lower the inertia more
+/// until they fail.
+constexpr double least_transfer_gain(bool swaps_failed) { return swaps_failed ? 1e-4 : 1e-3; }
+
 /// Thrown to end a fit that seems unable to reach its goal.
 struct Hopeless {};
 
@@ -111,7 +115,9 @@ class Search {
     {
       const core::PhaseTimer timer(phases_, "transfers");
       if (!transferred_) transferred_ = swaps_.transfer(best_.centroids.view());
-      if (!(transferred_->gain / problem_.statistics.weight_scale >= 3e-5 * best_.inertia)) return false;
+      if (!(transferred_->gain / problem_.statistics.weight_scale >=
+            least_transfer_gain(state_.swaps_failed) * best_.inertia))
+        return false;
     }
     if (!try_centroids(std::as_const(transferred_->centroids).view())) state_.transfers_failed = true;
     return true;

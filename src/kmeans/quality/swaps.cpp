@@ -157,7 +157,7 @@ void keep_nearest(std::vector<std::pair<double, std::int32_t>>& clusters, std::i
 
 template <class T>
 Swaps<T>::Swaps(const Problem<T>& problem, int threads)
-    : problem_(problem), threads_(threads), order_(problem.n()), nearest_(problem.n()), second_(problem.n()),
+    : problem_(problem), threads_(threads), order_(problem.n()), nearest_(problem.n()), ratios_(problem.n()),
       farthest_(static_cast<std::size_t>(problem.k())), masses_(farthest_.size()) {
   double square = 0;
   for (std::size_t column = 0; column < problem.statistics.lowest.size(); ++column) {
@@ -179,9 +179,8 @@ template <class T>
 void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels) {
   labels_ = labels;
   const std::int64_t neighbours = neighbour_count(problem_.k());
-  const auto k = static_cast<std::size_t>(problem_.k());
-  // The prices of all clusters, and then their masses.
-  prices_ = problem_.ranks().sum(2 * k, [&](std::span<std::uint64_t> prices) {
+  measure_masses();
+  prices_ = problem_.ranks().sum(masses_.size(), [&](std::span<std::uint64_t> prices) {
     sort_by_cluster();
     find_neighbours(centroids);
     for_each_tile(1 + neighbours, [&](const Tile& tile, const T** rows, const T** others, double* squared) {
@@ -190,7 +189,6 @@ void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels
         others[1 + place] = centroids.row(neighbours_[static_cast<std::size_t>(tile.cluster * neighbours + place)]);
       squared_distances<T>(rows, tile.count, others, 1 + neighbours, problem_.d(), squared);
       std::uint64_t price = 0;
-      std::uint64_t mass = 0;
       double farthest = 0;
       for (std::int64_t index = 0; index < tile.count; ++index) {
         const std::int64_t point = order_[tile.begin + index];
@@ -198,22 +196,45 @@ void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels
         for (std::int64_t place = 1; place <= neighbours; ++place)
           second = std::min(second, squared[place * tile.count + index]);
         nearest_[point] = squared[index];
-        second_[point] = second;
-        mass += static_cast<std::uint64_t>(problem_.scaled_weight(point) * mass_scale_);
+        ratios_[point] = transfer_ratio(tile, squared + index, point);
         farthest = std::max(farthest, squared[index]);
         if (second > squared[index]) price += integer(second - squared[index], point);
       }
       const auto cluster = static_cast<std::size_t>(tile.cluster);
       std::atomic_ref(prices[cluster]).fetch_add(price, std::memory_order_relaxed);  // read after the barrier
-      std::atomic_ref(prices[k + cluster]).fetch_add(mass, std::memory_order_relaxed);
       std::atomic_ref<double> most(farthest_[cluster]);
       for (double before = most.load(std::memory_order_relaxed); before < farthest;)
         if (most.compare_exchange_weak(before, farthest, std::memory_order_relaxed)) break;
     });
   });
-  for (std::size_t cluster = 0; cluster < k; ++cluster)
-    masses_[cluster] = static_cast<double>(prices_[k + cluster]) / mass_scale_;
-  prices_.resize(k);
+}
+
+template <class T>
+void Swaps<T>::measure_masses() {
+  const std::vector<std::uint64_t> masses = problem_.ranks().sum(masses_.size(), [&](std::span<std::uint64_t> sums) {
+    core::RarePoll look(problem_.stop, while_swapping);
+    for (std::int64_t point = 0; point < problem_.n(); ++point, look.honour_stop())
+      sums[static_cast<std::size_t>(labels_[point])] +=
+          static_cast<std::uint64_t>(problem_.scaled_weight(point) * mass_scale_);
+  });
+  for (std::size_t cluster = 0; cluster < masses_.size(); ++cluster)
+    masses_[cluster] = static_cast<double>(masses[cluster]) / mass_scale_;
+}
+
+/// Returns the least cost of a point in a neighbouring cluster, divided by its cost in its own cluster (transfers.hpp).
+/// squared[place * tile.count] are the squared distances to its own centroid and to the neighbours.
+template <class T>
+double Swaps<T>::transfer_ratio(const Tile& tile, const double* squared, std::int64_t point) const {
+  const std::int64_t neighbours = neighbour_count(problem_.k());
+  const double weight = problem_.scaled_weight(point);
+  double joins = no_key;
+  for (std::int64_t place = 0; place < neighbours; ++place) {
+    const auto other =
+        static_cast<std::size_t>(neighbours_[static_cast<std::size_t>(tile.cluster * neighbours + place)]);
+    joins = std::min(joins, squared[(1 + place) * tile.count] * (masses_[other] / (masses_[other] + weight)));
+  }
+  const double mass = masses_[static_cast<std::size_t>(tile.cluster)];
+  return joins / (squared[0] * (mass / (mass - weight)));
 }
 
 template <class T>
@@ -363,12 +384,9 @@ std::vector<Swap> Swaps<T>::propose(const std::vector<bool>& closed, std::int64_
 template <class T>
 Transferred<T> Swaps<T>::transfer(MatrixView<const T> centroids) const {
   const core::RankRows& own = problem_.source->rank_rows();
+  // Transfers that do not pay yet may pay after others.
   const auto key = [&](std::int64_t point) {
-    const double mass = masses_[static_cast<std::size_t>(labels_[point])];
-    const double weight = problem_.scaled_weight(point);
-    // For clusters of equal mass, a transfer pays if the key is less than about 2.
-    const double of_point = (second_[point] - nearest_[point]) / nearest_[point] * (mass / weight);
-    return of_point < 8 ? of_point : no_key;
+    return ratios_[point] > 0 && ratios_[point] < 1.04 ? ratios_[point] : no_key;
   };
   const std::vector<std::int64_t> numbers =
       with_least_keys(own, key, most_transfers(own.all(), problem_.d()), threads_, problem_.stop);

@@ -39,8 +39,8 @@ class Swaps {
   /// left. No candidate is in a cluster of `closed`.
   std::vector<Swap> propose(const std::vector<bool>& closed, std::int64_t most) const;
 
-  /// Transfers points that are nearly as near to another centroid (transfers.hpp). Returns the gain as a share of the
-  /// inertia. Collective.
+  /// Transfers points that are nearly as near to another centroid (transfers.hpp). The unit of the gain is that of
+  /// scaled weights. Collective.
   Transferred<T> transfer(MatrixView<const T> centroids) const;
 
   /// Returns the bytes that an object of this class uses.
@@ -54,10 +54,12 @@ class Swaps {
     std::int32_t cluster;
   };
 
+  void measure_masses();
   void sort_by_cluster();
   void find_neighbours(MatrixView<const T> centroids);
   template <class Work>
   void for_each_tile(std::int64_t centroids, const Work& work);
+  double transfer_ratio(const Tile& tile, const double* squared, std::int64_t point) const;
   std::uint64_t integer(double squared, std::int64_t point) const;
 
   const Problem<T>& problem_;
@@ -67,7 +69,7 @@ class Swaps {
   const std::int32_t* labels_ = nullptr;
   Buffer<std::int64_t> order_;  ///< the points, cluster by cluster
   Buffer<double> nearest_;      ///< for each point: the squared distance to its centroid
-  Buffer<double> second_;       ///< for each point: the least squared distance to a neighbour of its centroid
+  Buffer<double> ratios_;       ///< for each point: its cost in another cluster, divided by its cost in its own
   std::vector<Tile> tiles_;
   std::vector<std::int32_t> neighbours_;  ///< for each cluster: its nearest other clusters, nearest first
   std::vector<double> farthest_;          ///< for each cluster: the largest squared distance of a point of this rank

@@ -14,6 +14,7 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::int64_t most_passes = 8;
+constexpr double far = 1.02;  ///< a point whose cost grows by more than this share is not examined again
 constexpr std::size_t most_choices = 5;
 constexpr std::int64_t points_at_once = 64;
 
@@ -81,13 +82,14 @@ Transferred<T> transfer(const TransferPoints<T>& points, MatrixView<const T> cen
   std::vector<Choices> choices = choices_of(points, centroids, neighbours, neighbour_count, poll);
   Transferred<T> result{Matrix<T>::copy_of(centroids)};
   std::vector<double> means(result.centroids.data(), result.centroids.data() + centroids.rows() * d);
+  std::vector<bool> is_near(choices.size(), true);  // false for points that would cost far more elsewhere
   double gain_before = 0;
   for (std::int64_t pass = 0; pass < most_passes; ++pass) {
     for (std::size_t point = 0; point < choices.size(); ++point, poll.honour_stop()) {
       Choices& own = choices[point];
       const double weight = points.weights[point];
       const auto mass = [&](std::size_t place) -> double& { return masses[static_cast<std::size_t>(own[place])]; };
-      if (!(mass(0) > 1.5 * weight)) continue;  // the cluster would become empty
+      if (!is_near[point] || !(mass(0) > 1.5 * weight)) continue;  // in the second case, a cluster would become empty
       std::array<const T*, most_choices> rows;
       rows.fill(points.rows.row(static_cast<std::int64_t>(point)));
       std::array<const T*, most_choices> others;
@@ -97,12 +99,16 @@ Transferred<T> transfer(const TransferPoints<T>& points, MatrixView<const T> cen
       const double leaves = squared[0] * (mass(0) / (mass(0) - weight));
       std::size_t to = 0;
       double joins = leaves * (1 - 0x1p-20);  // a smaller gain may be a rounding error
+      double least = leaves * far;
       for (std::size_t place = 1; place < most_choices; ++place) {
         const double cost = squared[place] * (mass(place) / (mass(place) + weight));
-        if (own[place] == own[0] || !(cost < joins)) continue;
+        if (own[place] == own[0]) continue;
+        least = std::min(least, cost);
+        if (!(cost < joins)) continue;
         joins = cost;
         to = place;
       }
+      is_near[point] = least < leaves * far;
       if (to == 0) continue;
       result.gain += weight * (leaves - joins);
       const auto move = [&](std::size_t place, double share) {
