@@ -39,8 +39,8 @@ class Swaps {
   /// left. No candidate is in a cluster of `closed`.
   std::vector<Swap> propose(const std::vector<bool>& closed, std::int64_t most) const;
 
-  /// Transfers points that are nearly as near to another centroid (transfers.hpp). The unit of the gain is that of
-  /// scaled weights. Collective.
+  /// Transfers points that are nearly as near to another centroid (transfers.hpp). The gain counts scaled weights.
+  /// Collective.
   Transferred<T> transfer(MatrixView<const T> centroids) const;
 
   /// Returns the bytes that an object of this class uses.

@@ -2,7 +2,7 @@
 //
 // If a point leaves cluster A of mass a and joins cluster B of mass b, both means move, and the inertia changes by
 // w b / (b + w) |x - B|^2 - w a / (a - w) |x - A|^2. This may be negative although A is nearer than B. Lloyd's
-// algorithm never makes such a transfer; from the means after some transfers, it goes on to a smaller inertia.
+// algorithm never makes such a transfer; from the means after some transfers, it continues to a smaller inertia.
 #pragma once
 
 #include <cstdint>
