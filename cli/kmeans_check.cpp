@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/block_files.hpp"
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
 #include "cli/kmeans_arguments.hpp"
@@ -28,7 +29,6 @@
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
-#include "files/point_blocks.hpp"
 #include "kmeans/check/block_check.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/sizes/limited_sizes.hpp"
@@ -178,14 +178,12 @@ struct CheckInputs {
   std::optional<RecordedFacts> recorded;  ///< only for a folder
   FittedFolder fit;
   std::string labels;
-  files::Points centroids;                 ///< converted to the type of the job
-  std::vector<files::PointBlocks> points;  ///< one per file
-  PointFiles files;                        ///< the places of the files' rows; without points
-  std::vector<std::int64_t> dropped;       ///< rows of the files that were left out
-  std::vector<std::string> changed;        ///< files of the folder that are not as they were written
+  files::Points centroids;  ///< converted to the type of the job
+  BlockFiles points;
+  std::vector<std::string> changed;  ///< files of the folder that are not as they were written
   double read_seconds = 0;
 
-  std::int64_t rows() const { return files.rows; }
+  std::int64_t rows() const { return points.rows(); }
 };
 
 void require_weights_of_fit(const CheckArguments& arguments, const CheckInputs& inputs) {
@@ -199,19 +197,13 @@ void require_weights_of_fit(const CheckArguments& arguments, const CheckInputs& 
 /// Opens the files of points. The rows of each file follow the rows of the file before.
 void open_points(const CheckArguments& arguments, const files::ReadOptions& reading, CheckInputs& inputs) {
   for (const std::string& path : expanded_inputs(arguments.inputs)) {
-    files::PointBlocks blocks(path, reading);
-    const files::Points& head = blocks.head();
+    const files::Points& head = inputs.points.add(path, reading);
     if (inputs.recorded) require_columns_of_fit(head, inputs.centroids.columns(), inputs.fit, arguments.result, path);
     else require_names_of_centroids(head, path, inputs.fit.column_names, arguments.result);
     if (head.columns() != inputs.centroids.columns())
       throw InputError(fmt::format("'{}': rows of {}, but the centroids in '{}' have {}", path,
                                    counted(head.columns(), "column"), inputs.fit.centroids, inputs.centroids.columns()),
                        {.code = error_code::shape_mismatch, .file = path});
-    for (const std::int64_t row : head.dropped)
-      inputs.dropped.push_back(inputs.rows() + std::ssize(inputs.dropped) + row);
-    inputs.files.files.push_back({path, inputs.rows(), blocks.rows()});
-    inputs.files.rows += blocks.rows();
-    inputs.points.push_back(std::move(blocks));
   }
 }
 
@@ -251,26 +243,10 @@ CheckInputs open_inputs(const CheckArguments& arguments, const Session& session)
   if (!inputs.recorded) inputs.fit.column_names = inputs.centroids.column_names;
   if (reading.columns.taken.empty()) reading.columns.expected = inputs.fit.column_names;
   open_points(arguments, reading, inputs);
-  files::ElementType type = inputs.centroids.type();
-  for (const files::PointBlocks& blocks : inputs.points) type = std::max(type, blocks.head().type());
+  const files::ElementType type = std::max(inputs.centroids.type(), inputs.points.type());
   inputs.centroids = files::convert(std::move(inputs.centroids), type, inputs.fit.centroids, reading.stop);
   inputs.read_seconds = core::seconds_since(start);
   return inputs;
-}
-
-template <class T>
-std::vector<T> read_weights(const CheckArguments& arguments, const CheckInputs& inputs) {
-  std::vector<T> weights;
-  const auto append = [&](const files::VectorOf<T>& some) {
-    weights.insert(weights.end(), some.view.data(), some.view.data() + some.view.size());
-  };
-  if (!arguments.weights.empty())
-    append(files::of_rows_left(read_vector_as<T>(arguments.weights, arguments.reading), inputs.dropped, inputs.rows(),
-                               arguments.weights));
-  else if (arguments.is_weighted())
-    for (std::size_t file = 0; file < inputs.points.size(); ++file)
-      append(files::weights_as<T>(inputs.points[file].head(), inputs.files.files[file].path));
-  return weights;
 }
 
 /// The findings, in the order of the text.
@@ -585,10 +561,10 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
     throw InputError(fmt::format("'{}': there are {}, but there are {}; one label for each point is needed",
                                  inputs.labels, counted(labels.rows(), "label"), counted(inputs.rows(), "point")),
                      {.code = error_code::shape_mismatch, .file = inputs.labels});
-  const std::vector<T> weights = read_weights<T>(arguments, inputs);
+  const std::vector<T> weights = inputs.points.weights<T>(arguments.weights, arguments.reading);
   const VectorView<const T> weights_view(weights.data(), std::ssize(weights));
   const auto naming = [&](const auto& function) -> decltype(auto) {
-    return inputs.files.naming([&]() -> decltype(auto) {
+    return inputs.points.places().naming([&]() -> decltype(auto) {
       return naming_files({{"centroids", inputs.fit.centroids},
                            {"labels", inputs.labels},
                            {"weights", arguments.weights.empty() ? arguments.inputs.front() : arguments.weights}},
@@ -604,21 +580,18 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
   if (arguments.certify) all = PointsToCertify<T>(inputs, session.execution);
   naming([&] {
     kmeans_detail::BlockCheck<T> check(model, weights_view, inputs.rows(), arguments.options);
-    for (std::size_t file = 0; file < inputs.points.size(); ++file) {
-      files::PointBlocks& blocks = inputs.points[file];
-      if (blocks.rows() == 0) continue;
-      const std::int64_t before = inputs.files.files[file].first;
-      const std::int64_t rows = blocks.rows_in(block_bytes(session), type, sizeof(double) + 2 * sizeof(std::int32_t));
-      blocks.for_each(rows, type, [&](const files::Points& points, std::int64_t first) {
-        const auto begin = core::Clock::now();
-        const MatrixView<const T> view = points.view<T>();
-        const VectorView<const std::int32_t> own = labels.at(before + first, view.rows());
-        check.add(view, own, of_block(session.execution, before + first, inputs.rows()));
-        if (arguments.certify) all.keep(view, own, before + first);
-        if (hashes) hash += cpu::hash_of_rows(view, before + first, threads, stop);
-        computed += core::seconds_since(begin);
-      });
-    }
+    constexpr std::uint64_t result_bytes = sizeof(double) + 2 * sizeof(std::int32_t);
+    inputs.points.for_each(block_bytes(session), type, result_bytes,
+                           [&](const files::Points& points, std::int64_t first) {
+                             if (points.rows() == 0) return;
+                             const auto begin = core::Clock::now();
+                             const MatrixView<const T> view = points.view<T>();
+                             const VectorView<const std::int32_t> own = labels.at(first, view.rows());
+                             check.add(view, own, of_block(session.execution, first, inputs.rows()));
+                             if (arguments.certify) all.keep(view, own, first);
+                             if (hashes) hash += cpu::hash_of_rows(view, first, threads, stop);
+                             computed += core::seconds_since(begin);
+                           });
     found.check = check.result(session.execution);
     if (arguments.certify)
       found.certificate = certificate_json(model, std::as_const(all.points).view(), std::as_const(all.labels).view(),

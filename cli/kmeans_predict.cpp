@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/block_files.hpp"
 #include "cli/destination.hpp"
 #include "cli/input.hpp"
 #include "cli/kmeans.hpp"
@@ -23,7 +24,6 @@
 #include "core/phases.hpp"
 #include "core/stop.hpp"
 #include "cpu/threads.hpp"
-#include "files/point_blocks.hpp"
 #include "kmeans/api/blocks.hpp"
 
 namespace gradus::cli {
@@ -34,7 +34,7 @@ using Json = nlohmann::ordered_json;
 
 struct PredictArguments {
   std::string centroids;
-  std::string input;
+  std::vector<std::string> inputs;
   std::string output;
   std::string weights;  ///< only used by `gradus predict`
   files::ReadOptions reading;
@@ -44,7 +44,7 @@ struct PredictArguments {
 struct Inputs {
   files::Points centroids;     ///< converted to the type of the job
   std::int64_t subspaces = 0;  ///< number of codebooks in `centroids`; 0: the centroids of one fit
-  files::PointBlocks points;
+  BlockFiles points;
   KMeansMetric metric = KMeansMetric::euclidean;
   KMeansStandardization standardization;
   double read_seconds = 0;
@@ -59,7 +59,6 @@ struct Inputs {
     const std::int64_t clusters = centroids.rows() / subspaces;
     return {centroids.view<T>().slice(subspace * clusters, clusters), metric, {}};
   }
-  const files::RowNames* names() const { return points.head().row_names.get(); }
 };
 
 /// Opens centroids and points. The type of the job is the requested type or, if none is requested, the wider of the
@@ -72,9 +71,11 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session, Su
       .centroids = arguments.centroids, .metric = arguments.metric, .column_names = {}, .standardization = {}};
   const bool folder = is_folder(arguments.centroids);
   if (folder) fit = open_fit(arguments.centroids, reading.stop, supports);
-  require_one_standard_input({fit.centroids, arguments.input, arguments.weights});
-  require_table_for_header(reading, {fit.centroids, arguments.input, arguments.weights});
-  std::vector<std::string> inputs{fit.centroids, arguments.input, arguments.weights};
+  const std::vector<std::string> files = expanded_inputs(arguments.inputs);
+  std::vector<std::string> inputs{fit.centroids, arguments.weights};
+  inputs.insert(inputs.end(), files.begin(), files.end());
+  require_one_standard_input(inputs);
+  require_table_for_header(reading, inputs);
   if (folder)
     for (const std::string_view name : {centroids_name, standardized_name, codebooks_name, codes_name, summary_name})
       inputs.push_back(std::filesystem::path(arguments.centroids) / name);
@@ -87,12 +88,15 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session, Su
                                               : files::read_points(fit.centroids, files::with_all_columns(reading));
   if (!folder) fit.column_names = centroids.column_names;
   if (reading.columns.taken.empty()) reading.columns.expected = fit.column_names;
-  files::PointBlocks points(arguments.input, reading);
-  if (folder)
-    require_columns_of_fit(points.head(), centroids.columns() * std::max<std::int64_t>(1, fit.subspaces), fit,
-                           arguments.centroids, arguments.input);
-  else require_names_of_centroids(points.head(), arguments.input, fit.column_names, arguments.centroids);
-  const files::ElementType type = std::max(centroids.type(), points.head().type());
+  BlockFiles points;
+  for (const std::string& file : files) {
+    const files::Points& head = points.add(file, reading);
+    if (folder)
+      require_columns_of_fit(head, centroids.columns() * std::max<std::int64_t>(1, fit.subspaces), fit,
+                             arguments.centroids, file);
+    else require_names_of_centroids(head, file, fit.column_names, arguments.centroids);
+  }
+  const files::ElementType type = std::max(centroids.type(), points.type());
   centroids = files::convert(std::move(centroids), type, fit.centroids, reading.stop);
   return {std::move(centroids),      fit.subspaces, std::move(points), fit.metric, std::move(fit.standardization),
           core::seconds_since(start)};
@@ -100,11 +104,12 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session, Su
 
 /// Calls the function. If it throws an error about an argument, adds the name of the argument's file to the error.
 template <class Function>
-decltype(auto) naming(const PredictArguments& arguments, Function&& function) {
-  return naming_files({{"points", arguments.input},
-                       {"centroids", arguments.centroids},
-                       {"weights", arguments.weights.empty() ? arguments.input : arguments.weights}},
-                      std::forward<Function>(function));
+decltype(auto) naming(const PredictArguments& arguments, const Inputs& inputs, Function&& function) {
+  return inputs.points.places().naming([&]() -> decltype(auto) {
+    return naming_files({{"centroids", arguments.centroids},
+                         {"weights", arguments.weights.empty() ? arguments.inputs.front() : arguments.weights}},
+                        std::forward<Function>(function));
+  });
 }
 
 /// Calls compute(points, number of the first row, settings) and then write(result, number of the first row) for each
@@ -118,17 +123,16 @@ Json for_blocks(const PredictArguments& arguments, const Session& session, Input
   double computed = 0;
   double written = 0;
   const auto start = core::Clock::now();
-  inputs.points.for_each(
-      inputs.points.rows_in(bytes, type, result_bytes), type, [&](const files::Points& points, std::int64_t first) {
-        const auto begin = core::Clock::now();
-        const auto result = naming(arguments, [&] {
-          return compute(points.view<T>(), first, of_block(session.execution, first, inputs.points.rows()));
-        });
-        const double seconds = core::seconds_since(begin);
-        write(result, first);
-        computed += seconds;
-        written += core::seconds_since(begin) - seconds;
-      });
+  inputs.points.for_each(bytes, type, result_bytes, [&](const files::Points& points, std::int64_t first) {
+    const auto begin = core::Clock::now();
+    const auto result = naming(arguments, inputs, [&] {
+      return compute(points.view<T>(), first, of_block(session.execution, first, inputs.points.rows()));
+    });
+    const double seconds = core::seconds_since(begin);
+    write(result, first);
+    computed += seconds;
+    written += core::seconds_since(begin) - seconds;
+  });
   return {{"read", inputs.read_seconds + core::seconds_since(start) - computed - written}, {computing, computed}};
 }
 
@@ -137,7 +141,7 @@ Json for_blocks(const PredictArguments& arguments, const Session& session, Input
 class ResultRows {
  public:
   ResultRows(const PredictArguments& arguments, const Session& session, const Inputs& inputs)
-      : destination_(arguments.output, session.execution.stop), session_(session), names_(inputs.names()),
+      : destination_(arguments.output, session.execution.stop), session_(session), names_(inputs.points.names()),
         all_rows_(inputs.points.rows()), listed_(session.json && !destination_.is_file()) {}
 
   Destination& destination() { return destination_; }
@@ -147,7 +151,7 @@ class ResultRows {
       for (std::int64_t row = 0; row < labels.size(); ++row) list_.push_back(labels[row]);
     else if (destination_.is_file() && destination_.format() == TableFormat::npy)
       write_npy(MatrixView<const std::int32_t>(labels.data(), labels.size(), 1), std::array{all_rows_}, first_row);
-    else if (destination_.is_file() || names_ != nullptr) put_labels(labels, first_row, names_, stop(), put());
+    else if (destination_.is_file() || names_ != nullptr) put_labels(labels, first_row, names_.get(), stop(), put());
     else print_rows(session_, MatrixView<const std::int32_t>(labels.data(), labels.size(), 1));
   }
 
@@ -208,7 +212,7 @@ class ResultRows {
   void put_named(MatrixView<const T> rows, std::int64_t first_row, std::string_view word) {
     std::string text;
     if (first_row == 0) {
-      text = heading_of(names_);
+      text = heading_of(names_.get());
       for (std::int64_t column = 0; column < rows.columns(); ++column) text += fmt::format(",{}_{}", word, column);
       text += '\n';
     }
@@ -216,7 +220,7 @@ class ResultRows {
     constexpr std::size_t bytes_of_a_piece = std::size_t{1} << 18;
     for (std::int64_t row = 0; row < rows.rows(); ++row) {
       look.honour_stop();
-      text += row_name(names_, first_row + row) + ',' + csv_rows(rows.slice(row, 1));
+      text += row_name(names_.get(), first_row + row) + ',' + csv_rows(rows.slice(row, 1));
       if (text.size() < bytes_of_a_piece) continue;
       put()(text);
       text.clear();
@@ -226,7 +230,7 @@ class ResultRows {
 
   Destination destination_;
   const Session& session_;
-  const files::RowNames* names_;
+  std::shared_ptr<const files::RowNames> names_;
   std::int64_t all_rows_;
   bool listed_;
   Json list_ = Json::array();
@@ -235,10 +239,10 @@ class ResultRows {
 
 Json facts_of(const PredictArguments& arguments, const Inputs& inputs) {
   Json facts{{"problem", "kmeans"},
-             {"input", arguments.input},
+             {"input", arguments.inputs.size() == 1 ? Json(arguments.inputs.front()) : Json(arguments.inputs)},
              {"centroids", arguments.centroids},
              {"n", inputs.points.rows()},
-             {"d", inputs.points.head().columns()},
+             {"d", inputs.points.columns()},
              {"k", inputs.centroids.rows() / std::max<std::int64_t>(1, inputs.subspaces)},
              {"dtype", to_string(inputs.centroids.type())},
              {"metric", to_string(inputs.metric)}};
@@ -247,23 +251,14 @@ Json facts_of(const PredictArguments& arguments, const Inputs& inputs) {
 }
 
 template <class T>
-files::VectorOf<T> read_weights(const PredictArguments& arguments, const Inputs& inputs) {
-  const files::Points& head = inputs.points.head();
-  if (!arguments.weights.empty())
-    return files::of_rows_left(read_vector_as<T>(arguments.weights, arguments.reading), head.dropped,
-                               inputs.points.rows(), arguments.weights);
-  if (!arguments.reading.columns.weight.empty()) return files::weights_as<T>(head, arguments.input);
-  return {};
-}
-
-template <class T>
 int predict(const PredictArguments& arguments, const Session& session, Inputs& inputs) {
   const std::int64_t n = inputs.points.rows();
   ResultRows rows(arguments, session, inputs);
   rows.destination().expect<std::int32_t>(n, 1);
-  const files::VectorOf<T> weights = read_weights<T>(arguments, inputs);
+  const std::vector<T> weights = inputs.points.weights<T>(arguments.weights, arguments.reading);
+  const VectorView<const T> weights_view(weights.data(), std::ssize(weights));
   auto prediction =
-      naming(arguments, [&] { return kmeans_detail::BlockPrediction<T>(inputs.model<T>(), weights.view, n); });
+      naming(arguments, inputs, [&] { return kmeans_detail::BlockPrediction<T>(inputs.model<T>(), weights_view, n); });
   std::vector<std::int64_t> counts(static_cast<std::size_t>(inputs.centroids.rows()));
   const Json seconds = for_blocks<T>(
       arguments, session, inputs, "assign", sizeof(std::int32_t),
@@ -294,11 +289,12 @@ int encode(const PredictArguments& arguments, const Session& session, Inputs& in
   const std::int64_t clusters = inputs.centroids.rows() / subspaces;
   ResultRows rows(arguments, session, inputs);
   if (rows.destination().format() != TableFormat::npy) rows.destination().expect<std::int32_t>(n, subspaces);
-  const files::VectorOf<T> weights = read_weights<T>(arguments, inputs);
+  const std::vector<T> weights = inputs.points.weights<T>(arguments.weights, arguments.reading);
+  const VectorView<const T> weights_view(weights.data(), std::ssize(weights));
   std::vector<kmeans_detail::BlockPrediction<T>> predictions;
-  naming(arguments, [&] {
+  naming(arguments, inputs, [&] {
     for (std::int64_t subspace = 0; subspace < subspaces; ++subspace)
-      predictions.emplace_back(inputs.model<T>(subspace), weights.view, n);
+      predictions.emplace_back(inputs.model<T>(subspace), weights_view, n);
   });
   const Json seconds = for_blocks<T>(
       arguments, session, inputs, "encode", static_cast<std::uint64_t>(subspaces) * sizeof(std::int32_t),
@@ -357,7 +353,9 @@ std::shared_ptr<PredictArguments> add_arguments(Options& options, const Session&
       options.file("CENTROIDS", arguments->centroids, "CENTROIDS",
                    "the folder that 'gradus kmeans' wrote, with its metric and standardization; or any file "
                    "with a centroid per row"));
-  Options::required(options.file("INPUT", arguments->input, "INPUT", points_help()));
+  Options::required(
+      options.files("INPUT", arguments->inputs, "INPUT...",
+                    points_help() + "; several files, or a quoted pattern of names, are read one after the other"));
   add_table_output(options, arguments->output, written + " [text on standard output]");
   add_reading_options(options, session, arguments->reading);
   add_column_options(options, arguments->reading,

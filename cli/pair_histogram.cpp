@@ -19,12 +19,15 @@
 #include "cli/destination.hpp"
 #include "cli/output.hpp"
 #include "cli/pair_histogram_count.hpp"
+#include "cli/pair_histogram_groups.hpp"
 #include "cli/ranks.hpp"
 #include "cli/repeat.hpp"
 #include "cli/report.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
+#include "execution/request.hpp"
+#include "files/file.hpp"
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/files/trajectory.hpp"
 #include "pair_histogram/options.hpp"
@@ -103,14 +106,14 @@ void complete_bins_of_frames(Arguments& arguments) {
 
 template <class T>
 int count_pairs(const Arguments& arguments, const Session& session, files::FrameReader& reader, WantedFrames& frames,
-                std::optional<files::Frame> frame, core::Clock::time_point start) {
+                std::optional<files::Frame> frame, AtomGroups& groups, core::Clock::time_point start) {
   const char* const dtype = sizeof(T) == 4 ? "f32" : "f64";
   double read = core::seconds_since(start);
   std::optional<Counter<T>> counter;
   std::optional<Destination> opened;
   std::optional<core::AtomicFile> page;
   session.ranks().agree([&] {
-    counter.emplace(arguments, session, reader);
+    counter.emplace(arguments, session, reader, groups);
     if (!session.is_first()) return;
     opened.emplace(arguments.output, session.execution.stop, true);
     if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
@@ -205,6 +208,14 @@ void prepare_ranks(const std::vector<std::string>& inputs, Session& session) {
   if (!note.empty()) session.note(note);
 }
 
+/// Makes the reader check the memory of a frame: the positions, their copy in the box, and the chosen rows.
+void limit_memory(files::FrameReader& reader, const Execution& execution) {
+  constexpr std::uint64_t times_positions = 3;
+  reader.set_memory_check([&execution](std::uint64_t bytes) {
+    execution::check_memory(times_positions * bytes, execution, "a frame is read as a whole; write fewer atoms");
+  });
+}
+
 void add_bin_options(Options& options, Arguments& arguments) {
   options.heading("Bins");
   PairHistogramOptions& own = arguments.options;
@@ -236,6 +247,12 @@ void add_space_options(Options& options, Arguments& arguments) {
       options.value("--volume", "V", "for --rdf: volume that the points occupy [the volume of the box]",
                     [&arguments](const std::string& text) { arguments.volume = parse_positive("--volume", text); }),
       [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
+  options.ineffective_if(
+      options.whole<std::int64_t>("--blocks", arguments.blocks,
+                                  "for --rdf: also write standard errors, from the spread of this many blocks of "
+                                  "consecutive frames [none]",
+                                  2, 1'000'000),
+      [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
 }
 
 void add_atom_options(Options& options, Arguments& arguments) {
@@ -245,7 +262,7 @@ void add_atom_options(Options& options, Arguments& arguments) {
   };
   options.value("--select", "ATOMS",
                 "count only these atoms: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index "
-                "0-99', 'all', combined with 'not', 'and', 'or' and parentheses",
+                "0-99', 'z 10:20', 'all', combined with 'not', 'and', 'or' and parentheses",
                 selection(arguments.selection, "--select"));
   options.value("--cross-select", "ATOMS",
                 "count the pairs between the points and these atoms, which are in the file of --cross if it is given",
@@ -257,6 +274,25 @@ void add_atom_options(Options& options, Arguments& arguments) {
       [&arguments]() -> std::string {
         if (arguments.is_cross()) return "it pairs all kinds with each other; leave out --cross and --cross-select";
         return arguments.is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
+      });
+  Arguments* const all = &arguments;
+  options.file(
+      "--topology", arguments.topology, "FILE",
+      "take names, elements, residues and bonds of the atoms from this .gro, .pdb, XYZ or LAMMPS file [INPUT]");
+  options.ineffective_if(
+      options.choice("--exclude-same", arguments.exclude,
+                     "leave out pairs of atoms of one residue or molecule, or joined by a bond", "none"),
+      [all]() -> std::string {
+        if (!all->others.empty()) return "it needs atoms of one file; use --cross-select in place of --cross";
+        if (all->mass_centers && all->exclude == Exclude::bonded) return "centres of mass have no bonds";
+        return all->is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
+      });
+  options.ineffective_if(
+      options.choice("--mass-centers", arguments.mass_centers,
+                     "count the centres of mass of residues or molecules; selections then choose among these", "none"),
+      [all]() -> std::string {
+        if (!all->others.empty()) return "it needs atoms of one file; use --cross-select in place of --cross";
+        return all->is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
       });
   options.value("--frames", "A:B:STEP",
                 "count every STEP-th frame from A up to but excluding B, numbered from 0, like a Python slice; or a "
@@ -296,19 +332,27 @@ Action setup_pair_histogram(Options& options, Session& session) {
   return [arguments, &session] {
     const auto start = core::Clock::now();
     bench::check_bins(arguments->options.bins, arguments->edges);
-    const std::vector<std::string> inputs{arguments->input, arguments->others, arguments->weights,
-                                          arguments->other_weights, arguments->edges};
+    const std::vector<std::string> inputs{arguments->input,         arguments->others, arguments->weights,
+                                          arguments->other_weights, arguments->edges,  arguments->topology};
     arguments->reading.threads = cpu::thread_count(session.execution);
     if (session.job) prepare_ranks(inputs, session);
+    std::optional<files::ResidentLimit> pages;  // of mapped trajectories
     std::optional<files::FrameReader> reader;
     session.ranks().agree([&] {
       require_one_standard_input(inputs);
       require_table_for_header(arguments->reading, inputs);
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
-      reader.emplace(arguments->input, arguments->reading, arguments->needs_labels());
+      reader.emplace(arguments->input, arguments->reading, arguments->needs_labels() && arguments->topology.empty());
+      limit_memory(*reader, session.execution);
+      constexpr std::uint64_t least_resident = std::uint64_t{64} << 20;
+      if (reader->is_trajectory() && session.execution.memory_limit > 0)
+        pages.emplace(std::max(session.execution.memory_limit / 4, least_resident));
       if (!reader->is_trajectory()) {  // reports missing options before the points are read
         if (arguments->frames.is_given())
           throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
+        if (!arguments->topology.empty() || arguments->exclude || arguments->mass_centers)
+          throw UsageError(fmt::format(
+              "--topology, --exclude-same and --mass-centers need a trajectory, and '{}' is none", arguments->input));
         const Box box = box_of(*arguments, {});
         PairHistogramOptions options = options_in(*arguments, box);
         bench::complete_bins(options);
@@ -325,9 +369,10 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                    arguments->frames.text(),
                                    counted(arguments->input == "-" ? frames.seen() : frames_of(*arguments), "frame")));
     });
+    AtomGroups groups(*arguments, session);
     const bool single = frame->points.type() == files::ElementType::f32;
-    return single ? count_pairs<float>(*arguments, session, *reader, frames, std::move(frame), start)
-                  : count_pairs<double>(*arguments, session, *reader, frames, std::move(frame), start);
+    return single ? count_pairs<float>(*arguments, session, *reader, frames, std::move(frame), groups, start)
+                  : count_pairs<double>(*arguments, session, *reader, frames, std::move(frame), groups, start);
   };
 }
 

@@ -17,6 +17,7 @@
 
 #include "bench/pair_histogram.hpp"
 #include "cli/input.hpp"
+#include "cli/pair_histogram_groups.hpp"
 #include "cli/pair_histogram_result.hpp"
 #include "cli/ranks.hpp"
 #include "cli/session.hpp"
@@ -135,8 +136,8 @@ struct Kinds {
 template <class T>
 class Counter {
  public:
-  Counter(const Arguments& arguments, const Session& session, const files::FrameReader& reader)
-      : arguments_(arguments), session_(session), is_trajectory_(reader.is_trajectory()) {
+  Counter(const Arguments& arguments, const Session& session, const files::FrameReader& reader, AtomGroups& groups)
+      : arguments_(arguments), session_(session), groups_(groups), is_trajectory_(reader.is_trajectory()) {
     const core::Clock::time_point start = core::Clock::now();
     files::ReadOptions reading = arguments.reading;
     reading.type = sizeof(T) == 4 ? files::ElementType::f32 : files::ElementType::f64;
@@ -160,8 +161,10 @@ class Counter {
 
   /// Adds the pairs of a frame. If the bins reach too far for the box of this frame, throws an error. Its message
   /// states the limit over all frames, which reach_of_frames() returns.
-  void add(const files::Frame& frame, const std::function<double()>& reach_of_frames) {
-    const Box box = box_here(frame);
+  void add(const files::Frame& read, const std::function<double()>& reach_of_frames) {
+    const Box box = box_here(read);
+    files::Frame frame;
+    session_.ranks().agree([&] { frame = groups_.prepared(read, options_in(arguments_, box)); });
     next_others(box);
     require_same_atoms(frame, first_ids_,
                        !weights_.view.empty() || goes_by_place(arguments_.selection) ||
@@ -189,15 +192,13 @@ class Counter {
         if (arguments_.partial) all = of_kinds(frame, points);
         else all.push_back(of_sides(frame, points, others));
       });
-      for (const Pairs& pairs : all) count(pairs, job.options);
+      const double volume = arguments_.radial ? volume_of(arguments_, box) : 1;
+      for (const Pairs& pairs : all) count(frame, pairs, job.options, volume);
       if (!arguments_.options.fold) sum_.folded_atoms += job.folded;
       if (!arguments_.options.fold && job.folded > 0) ++sum_.folded_frames;
       if (sum_.frames == 0) sum_.dimensions = job.dimensions;
     });
-    if (arguments_.radial) {
-      require_space(sum_);
-      sum_.inverse_volumes += 1 / volume_of(arguments_, box);
-    }
+    if (arguments_.radial) require_space(sum_);
     if (sum_.frames++ == 0) {
       sum_.box = box;
       sum_.options = options;
@@ -292,6 +293,7 @@ class Counter {
   struct Side {
     files::PointsOf<T> points;
     files::VectorOf<T> weights;
+    std::vector<std::int64_t> rows;  ///< rows of the frame that the points are
   };
   struct Pairs {
     std::size_t part = 0;  ///< index in Sum::parts
@@ -313,7 +315,7 @@ class Counter {
       return weights.view.empty() ? weights : picked(weights, some);
     };
     Pairs pairs;
-    pairs.points = {picked(points, rows), weights_of(own_weights, rows)};
+    pairs.points = {picked(points, rows), weights_of(own_weights, rows), rows};
     if (others_reader_) {
       const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, others_, arguments_.others);
       const files::VectorOf<T> other_weights =
@@ -321,7 +323,7 @@ class Counter {
       if (!other_weights.view.empty() && other_weights.view.size() != others.view.rows())
         throw InputError(about("other weights") + fmt::format("there are {} weights for {} others",
                                                               other_weights.view.size(), others.view.rows()));
-      pairs.others = Side{picked(others, other_rows), weights_of(other_weights, other_rows)};
+      pairs.others = Side{picked(others, other_rows), weights_of(other_weights, other_rows), other_rows};
       return pairs;
     }
     if (!arguments_.cross_selection) return pairs;
@@ -334,7 +336,7 @@ class Counter {
           "'{}': {} atoms are in both selections, which cannot be weighted; make the selections equal or let "
           "them have nothing in common",
           arguments_.input, both.size()));
-    pairs.others = Side{picked(points, other_rows), weights_of(own_weights, other_rows)};
+    pairs.others = Side{picked(points, other_rows), weights_of(own_weights, other_rows), other_rows};
     pairs.both = std::ssize(both);
     return pairs;
   }
@@ -350,7 +352,7 @@ class Counter {
           sum_.parts.emplace_back().first = kinds.names[first], sum_.parts.back().second = kinds.names[second];
     if (sum_.parts.empty()) throw InputError(fmt::format("'{}': --partial: there are no atoms", arguments_.input));
     std::vector<Side> sides;
-    for (const std::vector<std::int64_t>& some : kinds.rows) sides.push_back({picked(points, some), {}});
+    for (const std::vector<std::int64_t>& some : kinds.rows) sides.push_back({picked(points, some), {}, some});
     std::vector<Pairs> all;
     for (std::size_t first = 0; first < kinds.names.size(); ++first)
       for (std::size_t second = first; second < kinds.names.size(); ++second) {
@@ -383,7 +385,7 @@ class Counter {
                        fmt::format("there are {} weights for {} points", weights.view.size(), points));
   }
 
-  void count(const Pairs& pairs, const PairHistogramOptions& options) {
+  void count(const files::Frame& frame, const Pairs& pairs, const PairHistogramOptions& options, double volume) {
     const MatrixView<const T> points = pairs.points.points.view;
     PairHistogramMemory<T> memory;
     memory.weights = pairs.points.weights.view;
@@ -394,23 +396,42 @@ class Counter {
     PairHistogramResult result = pair_histogram(points, options, memory, session_.execution);
     session_.ranks().agree(
         [&] { sum_.memory = std::max(sum_.memory, memory_of(points, options, memory, result.report.variant)); });
-    if (pairs.both > 0) {  // subtracts pairs of a point with itself, whose distance is 0
+    const std::uint64_t all_pairs = result.pairs;
+    bool has_themselves = false;
+    if (arguments_.exclude) has_themselves = exclude(frame, pairs, options, result);
+    if (pairs.both > 0 && !has_themselves) {  // subtracts pairs of a point with itself, whose distance is 0
       const auto themselves = static_cast<std::uint64_t>(pairs.both);
       (result.edges.front() > 0 ? result.below : result.counts.front()) -= themselves;
       result.pairs -= themselves;
     }
     const std::int64_t n = points.rows();
     const std::int64_t m = memory.others.rows();
+    const double pairs_per_volume = static_cast<double>(result.pairs) / volume;
     Part& part = sum_.parts[pairs.part];
-    if (sum_.frames == 0) {
-      part.histogram = std::move(result);
-      part.points = n;
-      part.others = m;
-      part.both = pairs.both;
-    } else {
-      pair_histogram_accumulate(part.histogram, result);
-    }
-    part.same_numbers = part.same_numbers && part.points == n && part.others == m && part.both == pairs.both;
+    part.excluded += all_pairs - result.pairs;
+    part.is_within = !pairs.others;
+    part.points += n;
+    part.others += m;
+    part.pairs_per_volume += pairs_per_volume;
+    if (arguments_.blocks > 0) part.frames.push_back({result.counts, n, m, pairs_per_volume});
+    if (sum_.frames == 0) part.histogram = std::move(result);
+    else pair_histogram_accumulate(part.histogram, result);
+  }
+
+  /// Subtracts the pairs of --exclude-same. Returns true if the pairs of a point with itself are among them.
+  bool exclude(const files::Frame& frame, const Pairs& pairs, const PairHistogramOptions& options,
+               PairHistogramResult& result) {
+    AtomGroups::Exclusion left_out;
+    session_.ranks().agree(
+        [&] { left_out = groups_.exclusion(frame, pairs.points.rows, pairs.others ? &pairs.others->rows : nullptr); });
+    const PairHistogramResult some = pair_histogram_detail::count_in_groups<T>(
+        pairs.points.points.view, pairs.others ? pairs.others->points.view : MatrixView<const T>(),
+        left_out.points.view(), left_out.others.view(), options, session_.execution);
+    for (std::size_t bin = 0; bin < some.counts.size(); ++bin) result.counts[bin] -= some.counts[bin];
+    result.below -= some.below;
+    result.beyond -= some.beyond;
+    result.pairs -= some.pairs;
+    return left_out.has_themselves;
   }
 
   /// Returns the host memory that the variant needed in this run.
@@ -428,6 +449,7 @@ class Counter {
 
   const Arguments& arguments_;
   const Session& session_;
+  AtomGroups& groups_;
   bool is_trajectory_;
   PairHistogramBins bins_;
   std::optional<files::FrameReader> others_reader_;

@@ -39,14 +39,15 @@ std::uint64_t hash_of(const std::optional<files::Frame>& frame, const Session& s
   add_numbers(frame->box_origin);
   add(std::hash<std::string>()(frame->undecided_box));
   const files::AtomLabels& labels = frame->labels;
-  for (const auto* words : {&labels.types, &labels.elements, &labels.names, &labels.residues}) {
+  for (const auto* words : {&labels.types, &labels.elements, &labels.names, &labels.residues, &labels.molecules}) {
     add(*words ? 1 : 2);
     if (!*words) continue;
     for (const std::string& word : (*words)->words) add(std::hash<std::string>()(word));
     for (const std::int32_t atom : (*words)->of_atoms) add(static_cast<std::uint64_t>(atom));
   }
-  if (labels.ids)
-    for (const std::int64_t id : *labels.ids) add(static_cast<std::uint64_t>(id));
+  for (const auto& numbers : {labels.ids, labels.residue_numbers})
+    for (std::size_t atom = 0; numbers && atom < numbers->size(); ++atom)
+      add(static_cast<std::uint64_t>((*numbers)[atom]));
   return hash;
 }
 

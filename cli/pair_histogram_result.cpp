@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -20,15 +21,44 @@ using Json = nlohmann::ordered_json;
 
 /// Returns the distribution of the points of the second set around the points of the first set. If `swapped` is true,
 /// exchanges the two sets.
-Radial radial_of(const Sum& sum, const Part& part, bool swapped = false) {
-  const std::int64_t points = swapped ? part.others : part.points;
-  const std::int64_t others = swapped ? part.points : part.others;
-  Radial radial =
-      pair_histogram_radial_distribution(part.histogram, sum.dimensions, points, others, sum.volume(), sum.frames);
-  if (part.both > 0) {
-    const double all = static_cast<double>(points) * static_cast<double>(others);
-    for (double& g : radial.g) g *= all / (all - static_cast<double>(part.both));
+Radial radial_of(const Sum& sum, const Part& part, std::int64_t blocks, bool swapped = false) {
+  const auto of = [&](const PairHistogramResult& histogram, std::int64_t points, double pairs_per_volume) {
+    return pair_histogram_radial_distribution(
+        histogram, sum.dimensions,
+        {.points = static_cast<double>(points), .pairs_per_volume = pairs_per_volume, .cross = !part.is_within});
+  };
+  Radial radial{of(part.histogram, swapped ? part.others : part.points, part.pairs_per_volume), {}, {}};
+  const std::int64_t frames = std::ssize(part.frames);
+  blocks = std::min(blocks, frames);
+  if (blocks < 1) return radial;
+  std::vector<PairHistogramRadialDistribution> of_blocks;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    PairHistogramResult counted = part.histogram;
+    std::ranges::fill(counted.counts, std::uint64_t{0});
+    std::int64_t points = 0;
+    double pairs_per_volume = 0;
+    for (std::int64_t frame = frames * block / blocks; frame < frames * (block + 1) / blocks; ++frame) {
+      const Part::Share& share = part.frames[static_cast<std::size_t>(frame)];
+      for (std::size_t bin = 0; bin < counted.counts.size(); ++bin) counted.counts[bin] += share.counts[bin];
+      points += swapped ? share.others : share.points;
+      pairs_per_volume += share.pairs_per_volume;
+    }
+    of_blocks.push_back(of(counted, points, pairs_per_volume));
   }
+  const auto errors_of = [&](std::vector<double> PairHistogramRadialDistribution::*values) {
+    std::vector<double> errors;
+    const auto count = static_cast<double>(blocks);
+    for (std::size_t bin = 0; bin < radial.g.size(); ++bin) {
+      double mean = 0;
+      for (const auto& one : of_blocks) mean += (one.*values)[bin] / count;
+      double squares = 0;
+      for (const auto& one : of_blocks) squares += ((one.*values)[bin] - mean) * ((one.*values)[bin] - mean);
+      errors.push_back(std::sqrt(squares / (count - 1) / count));  // NaN for a single block
+    }
+    return errors;
+  };
+  radial.g_error = errors_of(&PairHistogramRadialDistribution::g);
+  radial.coordination_error = errors_of(&PairHistogramRadialDistribution::coordination);
   return radial;
 }
 
@@ -85,14 +115,8 @@ void require_space(const Sum& sum) {
 
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum) {
   std::vector<std::optional<Radial>> radials(sum.parts.size());
-  for (std::size_t part = 0; arguments.radial && part < radials.size(); ++part) {
-    if (!sum.parts[part].same_numbers)
-      throw InputError(
-          fmt::format("'{}': the frames have different numbers of points{}, for which --rdf is not defined; "
-                      "leave it out, or count such frames one by one",
-                      arguments.input, arguments.partial ? " of a kind" : ""));
-    radials[part] = radial_of(sum, sum.parts[part]);
-  }
+  for (std::size_t part = 0; arguments.radial && part < radials.size(); ++part)
+    radials[part] = radial_of(sum, sum.parts[part], arguments.blocks);
   return radials;
 }
 
@@ -119,11 +143,26 @@ Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std
     table.add(named("g"), radial->g);
     if (!arguments.partial) table.add("density", radial->density);
     table.add(named("coordination"), radial->coordination);
-    if (arguments.partial && !part.is_within())
-      table.add(named("coordination", true), radial_of(sum, part, true).coordination);
+    const bool both_ways = arguments.partial && !part.is_within;
+    const Radial back = both_ways ? radial_of(sum, part, arguments.blocks, true) : Radial();
+    if (both_ways) table.add(named("coordination", true), back.coordination);
+    if (arguments.blocks == 0) continue;
+    table.add(named("g_error"), radial->g_error);
+    table.add(named("coordination_error"), radial->coordination_error);
+    if (both_ways) table.add(named("coordination_error", true), back.coordination_error);
   }
   return table;
 }
+
+namespace {
+
+/// Returns the mean number of points of a frame, as an integer if it is one.
+Json mean_number(std::int64_t sum, std::int64_t frames) {
+  if (sum % frames == 0) return sum / frames;
+  return static_cast<double>(sum) / static_cast<double>(frames);
+}
+
+}  // namespace
 
 std::string csv_text(std::span<const files::NpyColumn> columns) {
   const auto text_of = [](auto value) {
@@ -151,18 +190,19 @@ nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, co
   const RunReport& report = whole.histogram.report;
   Json summary{{"problem", "pair_histogram"},
                {"input", arguments.input},
-               {"n", arguments.partial ? sum.all_points / sum.frames : whole.points},
+               {"n", mean_number(arguments.partial ? sum.all_points : whole.points, sum.frames)},
                {"d", sum.dimensions},
                {"frames", sum.frames},
-               {"cross", arguments.is_cross() ? Json(whole.others) : Json(nullptr)},
+               {"cross", arguments.is_cross() ? mean_number(whole.others, sum.frames) : Json(nullptr)},
                {"dtype", dtype},
                {"variant", report.variant},
                {"device", report.device},
                {"threads", report.threads},
                {"box", sum.box.lengths.empty() ? Json(nullptr) : Json(sum.box.lengths)},
                {"periodic", sum.box.lengths.empty() ? Json(nullptr) : Json(sum.box.periodic)}};
-  const auto describe = [](Json& into, const Part& part, const std::optional<Radial>& radial) {
+  const auto describe = [&arguments](Json& into, const Part& part, const std::optional<Radial>& radial) {
     into["pairs"] = part.histogram.pairs;
+    if (arguments.exclude) into["excluded"] = part.excluded;
     into["below"] = part.histogram.below;
     into["beyond"] = part.histogram.beyond;
     into["counts"] = part.histogram.counts;
@@ -171,14 +211,17 @@ nlohmann::ordered_json summary_of(const Arguments& arguments, const Sum& sum, co
     into["g"] = radial->g;
     into["density"] = radial->density;
     into["coordination"] = radial->coordination;
+    if (arguments.blocks == 0) return;
+    into["g_error"] = radial->g_error;
+    into["coordination_error"] = radial->coordination_error;
   };
   summary["edges"] = whole.histogram.edges;
   if (!arguments.partial) describe(summary, whole, radials.front());
   for (std::size_t index = 0; arguments.partial && index < sum.parts.size(); ++index) {
     const Part& part = sum.parts[index];
     Json of_part{{"kinds", {part.first, part.second}},
-                 {"n", part.points},
-                 {"cross", part.is_within() ? Json(nullptr) : Json(part.others)}};
+                 {"n", mean_number(part.points, sum.frames)},
+                 {"cross", part.is_within ? Json(nullptr) : mean_number(part.others, sum.frames)}};
     describe(of_part, part, radials[index]);
     summary["partial"].push_back(std::move(of_part));
   }

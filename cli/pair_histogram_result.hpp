@@ -2,6 +2,7 @@
 // report.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <nlohmann/json_fwd.hpp>
@@ -16,6 +17,22 @@
 #include "files/points.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/files/atom_selection.hpp"
+#include "pair_histogram/files/topology.hpp"
+
+namespace gradus::cli::pairs {
+
+/// Pairs of atoms that do not count: of one residue, of one molecule, or joined by a bond.
+enum class Exclude : std::uint8_t { residue, molecule, bonded };
+
+}  // namespace gradus::cli::pairs
+
+namespace gradus {
+template <>
+inline constexpr auto enum_names<cli::pairs::Exclude> =
+    std::to_array<EnumName<cli::pairs::Exclude>>({{cli::pairs::Exclude::residue, "residue"},
+                                                  {cli::pairs::Exclude::molecule, "molecule"},
+                                                  {cli::pairs::Exclude::bonded, "bonded"}});
+}  // namespace gradus
 
 namespace gradus::cli::pairs {
 
@@ -38,10 +55,14 @@ struct Arguments {
   std::optional<files::AtomSelection> selection;
   std::optional<files::AtomSelection> cross_selection;
   FrameRange frames;
+  std::string topology;  ///< the file that names the atoms of `input`; empty: `input` itself
+  std::optional<Exclude> exclude;
+  std::optional<files::AtomGrouping> mass_centers;
+  std::int64_t blocks = 0;  ///< number of blocks of frames for standard errors; 0: no errors
 
   bool is_cross() const { return !others.empty() || cross_selection.has_value(); }
   bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
-  bool needs_labels() const { return partial || selection || cross_selection; }
+  bool needs_labels() const { return partial || selection || cross_selection || exclude || mass_centers; }
 };
 
 /// The periodic box of a frame. It comes from the command line. If the command line has no box, it comes from the file.
@@ -73,12 +94,20 @@ struct Part {
   std::string first;  ///< with --partial: the kinds of atoms
   std::string second;
   PairHistogramResult histogram;
-  std::int64_t points = 0;  ///< number of points in a frame; if the number varies, its value in the first frame
-  std::int64_t others = 0;  ///< number of points of the second set; 0: pairs are counted within the first set
-  std::int64_t both = 0;    ///< number of points that are in both sets; they form no pair with themselves
-  bool same_numbers = true;
+  bool is_within = true;    ///< pairs are counted within the first set
+  std::int64_t points = 0;  ///< sum of the numbers of points of all frames
+  std::int64_t others = 0;  ///< sum of the numbers of points of the second set
+  double pairs_per_volume = 0;
+  std::uint64_t excluded = 0;  ///< pairs that --exclude-same left out
+  /// What one frame added.
+  struct Share {
+    std::vector<std::uint64_t> counts;
+    std::int64_t points = 0;
+    std::int64_t others = 0;
+    double pairs_per_volume = 0;
+  };
+  std::vector<Share> frames;  ///< only with --blocks
 
-  bool is_within() const { return others == 0; }
   std::string kinds() const { return first + "-" + second; }
 };
 
@@ -88,21 +117,22 @@ struct Sum {
   std::int64_t frames = 0;
   std::int64_t dimensions = 0;
   std::int64_t all_points = 0;
-  double inverse_volumes = 0;
   Box box;
   PairHistogramOptions options;
   std::uint64_t memory = 0;       ///< maximum memory, in bytes
   double read = 0;                ///< time of reading, in seconds
   std::int64_t folded_atoms = 0;  ///< number of atoms that were moved into the box although --fold was not given
   std::int64_t folded_frames = 0;
-
-  double volume() const { return static_cast<double>(frames) / inverse_volumes; }
 };
 
 /// Called with --rdf. Throws UsageError if the points are in a plane but have three coordinates.
 void require_space(const Sum& sum);
 
-using Radial = PairHistogramRadialDistribution;
+/// A radial distribution and, with --blocks, its standard errors.
+struct Radial : PairHistogramRadialDistribution {
+  std::vector<double> g_error;
+  std::vector<double> coordination_error;
+};
 
 /// Returns the radial distribution of each part. Without --rdf, returns nothing.
 std::vector<std::optional<Radial>> radials_of(const Arguments& arguments, const Sum& sum);

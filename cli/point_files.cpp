@@ -79,11 +79,18 @@ std::vector<std::string> files_like(const std::string& pattern) {
 std::vector<std::string> expanded_inputs(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
   for (const std::string& input : inputs) {
+    const std::string pattern = files::file_of_points(input);
+    const std::string array = input.substr(pattern.size());  // the ":name" of an array in the file
     std::error_code none;
-    const bool is_pattern = input.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(input, none);
-    const std::vector<std::string> more = is_pattern ? files_like(input) : std::vector<std::string>{input};
-    if (more.empty()) throw InputError("'" + input + "': no file has a name like that");
-    files.insert(files.end(), more.begin(), more.end());
+    const bool is_pattern =
+        pattern.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(pattern, none);
+    if (!is_pattern) {
+      files.push_back(input);
+      continue;
+    }
+    const std::vector<std::string> more = files_like(pattern);
+    if (more.empty()) throw InputError("'" + pattern + "': no file has a name like that");
+    for (const std::string& file : more) files.push_back(file + array);
   }
   return files;
 }

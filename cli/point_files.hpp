@@ -53,8 +53,8 @@ struct PointFiles {
 /// numbers.
 std::vector<std::string> files_like(const std::string& pattern);
 
-/// Returns the files that the inputs name: each input is the name of a file or a pattern. Throws InputError if no file
-/// matches a pattern.
+/// Returns the files that the inputs name: each input is the name of a file or a pattern. The name of an array, as in
+/// "shards-*.h5:/x", is added to the name of each file. Throws InputError if no file matches a pattern.
 std::vector<std::string> expanded_inputs(const std::vector<std::string>& inputs);
 
 enum class PerRank : bool { no, yes };

@@ -227,4 +227,17 @@ GRADUS_EXPORT PairHistogramRadialDistribution pair_histogram_radial_distribution
                                                                                  std::int64_t others, double volume,
                                                                                  std::int64_t frames = 1);
 
+/// Sums over the frames of a trajectory, in which the numbers of points and the volume may vary.
+struct PairHistogramFrames {
+  double points = 0;            ///< sum of the numbers of points
+  double pairs_per_volume = 0;  ///< sum of the quotients of the number of pairs that may count and the volume
+  bool cross = false;           ///< true if the pairs have a point and an other
+};
+
+/// Overload for frames of any sizes. g is the number of pairs in the bin, divided by the size of the shell times
+/// `pairs_per_volume`. density and coordination are means over all points of all frames.
+GRADUS_EXPORT PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHistogramResult& histogram,
+                                                                                 std::int64_t dimensions,
+                                                                                 const PairHistogramFrames& frames);
+
 }  // namespace gradus

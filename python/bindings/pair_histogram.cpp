@@ -3,7 +3,9 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include "gradus/pair_histogram_structure_factor.hpp"
 #include "pair_histogram/api/groups.hpp"
 #include "pair_histogram/options.hpp"
 #include "python/bindings/arrays.hpp"
@@ -97,10 +99,33 @@ Fields add(const Fields& sum, const Fields& next) {
                         result.flat, result.report.rechecked);
 }
 
-Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, std::int64_t points, std::int64_t others,
-                           double volume, std::int64_t frames) {
-  PairHistogramRadialDistribution result =
-      pair_histogram_radial_distribution(result_of(histogram), dimensions, points, others, volume, frames);
+/// Returns the centre of mass of each group, as mass_centers() in pair_histogram/api/groups.hpp.
+nb::object mass_centers(const Input& points, const Input& rows, const Input& starts, const Input& masses,
+                        const OptionValues& given) {
+  return to_numpy(pair_histogram_detail::mass_centers(
+      matrix_of<const double>(points, "points"),
+      {vector_of<const std::int64_t>(rows, "rows"), vector_of<const std::int64_t>(starts, "starts")},
+      vector_of<const double>(masses, "masses"), options_of<PairHistogramOptions>(given)));
+}
+
+nb::object structure_factor_of(const Input& points, const std::vector<double>& box, const Input& vectors,
+                               const Request& request) {
+  const auto view = matrix_of<const double>(points, "points");
+  const auto integers = matrix_of<const std::int64_t>(vectors, "vectors");
+  return to_numpy(
+      Job(request).run([&](const Execution& execution) { return structure_factor(view, box, integers, execution); }));
+}
+
+/// Returns the elements (s, bound).
+Fields debye(const Fields& histogram, std::int64_t points, const Doubles& q) {
+  DebyeStructureFactor result = debye_structure_factor(result_of(histogram), points, vector_from<double>(q));
+  return nb::make_tuple(to_numpy(std::move(result.s)), to_numpy(std::move(result.bound)));
+}
+
+Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, double points, double pairs_per_volume,
+                           bool cross) {
+  PairHistogramRadialDistribution result = pair_histogram_radial_distribution(
+      result_of(histogram), dimensions, {.points = points, .pairs_per_volume = pairs_per_volume, .cross = cross});
   return nb::make_tuple(to_numpy(std::move(result.g)), to_numpy(std::move(result.density)),
                         to_numpy(std::move(result.coordination)));
 }
@@ -116,7 +141,11 @@ void bind_pair_histogram(nb::module_& module) {
              arg("starts"), arg("other_rows").none(), arg("other_starts").none(), arg("options"), arg("request"));
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
-             arg("points"), arg("others"), arg("volume"), arg("frames"));
+             arg("points"), arg("pairs_per_volume"), arg("cross"));
+  module.def("structure_factor", &structure_factor_of, arg("points"), arg("box"), arg("vectors"), arg("request"));
+  module.def("debye_structure_factor", &debye, arg("histogram"), arg("points"), arg("q"));
+  module.def("pair_histogram_mass_centers", &mass_centers, arg("points"), arg("rows"), arg("starts"), arg("masses"),
+             arg("options"));
 }
 
 }  // namespace gradus::python

@@ -21,6 +21,7 @@ from gradus import _core
 from gradus._errors import Error, InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._options import MemoryEstimate, RunReport
 from gradus._batches import KMeansBatches, kmeans_batches
+from gradus._catalogue import read_catalogue
 from gradus._certify import KMeansCertificate, certify
 from gradus._check import KMeansCheck, KMeansLabelCheck, KMeansMeanCheck, check
 from gradus._kmeans import (
@@ -49,6 +50,7 @@ from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair
 from gradus._radial_distribution import RadialDistributionResult, radial_distribution
 from gradus._repeat import repeat
 from gradus._shortest_paths import ShortestPathsResult, shortest_paths
+from gradus._structure_factor import StructureFactorResult, structure_factor
 
 if TYPE_CHECKING:
     from gradus.cluster import (
@@ -90,6 +92,7 @@ __all__ = [
     "RadialDistributionResult",
     "RunReport",
     "ShortestPathsResult",
+    "StructureFactorResult",
     "UnsupportedError",
     "UsageError",
     "Variant",
@@ -113,8 +116,10 @@ __all__ = [
     "pair_histogram",
     "problems",
     "radial_distribution",
+    "read_catalogue",
     "repeat",
     "shortest_paths",
+    "structure_factor",
     "variants",
 ]
 

@@ -25,7 +25,7 @@ class RadialDistribution:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairHistogramResult:
-    """Result of pair_histogram(). Results with equal bins and numbers of points can be added with + and sum()."""
+    """Result of pair_histogram(). Results with equal bins can be added with + and sum(), also of other numbers of points."""
 
     edges: Array  #: bins + 1 edges, float64
     counts: Array  #: number of pairs in each bin, uint64
@@ -35,11 +35,12 @@ class PairHistogramResult:
     pairs: int  #: total number of pairs
     flat: str  #: column, such as "z", in which the box is thin and all points agree; "" if there is none
     report: RunReport
-    points: int  #: number of points in a frame
-    others: int  #: number of other points in a frame; 0: pairs are counted among the points
+    points: float  #: number of points in a frame, the mean if it varies
+    others: float  #: number of other points in a frame, the mean if it varies; 0: pairs are counted among the points
     dimensions: int  #: columns in which distances are measured
     volume: float | None  #: volume of the box (harmonic mean over the frames); None in open space
     frames: int = 1
+    pairs_per_volume: float | None = None  #: sum over the frames of pairs / volume; None in open space
 
     def _fields(self) -> tuple[Any, ...]:
         return (
@@ -50,8 +51,8 @@ class PairHistogramResult:
     def __add__(self, other: PairHistogramResult) -> PairHistogramResult:
         if not isinstance(other, PairHistogramResult):
             return NotImplemented
-        if (self.points, self.others, self.dimensions) != (other.points, other.others, other.dimensions):
-            raise UsageError("histograms of frames with other numbers of points cannot be added")
+        if (self.others > 0, self.dimensions) != (other.others > 0, other.dimensions):
+            raise UsageError("histograms of one set and of two sets, or in other dimensions, cannot be added")
         counts, weighted, below, beyond, pairs, flat, rechecked = _core.pair_histogram_add(self._fields(), other._fields())
         if (self.volume is None) != (other.volume is None):
             raise UsageError(
@@ -65,9 +66,14 @@ class PairHistogramResult:
         volume = None
         if self.volume is not None and other.volume is not None:  # harmonic mean, because densities are averaged
             volume = frames / (self.frames / self.volume + other.frames / other.volume)
+
+        def mean(first: float, second: float) -> float:
+            return first if first == second else (first * self.frames + second * other.frames) / frames
+
         return PairHistogramResult(
-            self.edges, counts, weighted, below, beyond, pairs, flat, report, self.points, self.others, self.dimensions,
-            volume, frames,
+            self.edges, counts, weighted, below, beyond, pairs, flat, report, mean(self.points, other.points),
+            mean(self.others, other.others), self.dimensions, volume, frames,
+            None if volume is None else (self.pairs_per_volume or 0) + (other.pairs_per_volume or 0),
         )  # fmt: skip
 
     def __radd__(self, other: Any) -> PairHistogramResult:
@@ -81,8 +87,13 @@ class PairHistogramResult:
         there is no periodic box. Raises UsageError if it is missing. Also raises UsageError if the points are in a
         plane of a three-dimensional box (`flat`).
         """
-        space = self.volume if volume is None else _numbers.number(volume, "volume")
-        if space is None:
+        pairs_per_volume = self.pairs_per_volume
+        if volume is not None:
+            space = _numbers.number(volume, "volume")
+            if not 0 < space < float("inf"):
+                raise UsageError.about("rdf", f"a volume is a finite number above zero, not {space:g}")
+            pairs_per_volume = self.pairs / space
+        if pairs_per_volume is None:
             raise UsageError.about("rdf", "no box closes the space of the points: pass its volume")
         if self.flat and self.dimensions == 3:
             plane = "xyz".replace(self.flat, "")
@@ -91,12 +102,22 @@ class PairHistogramResult:
                 f"fit them: dimensions='{plane}' counts in their plane, dimensions='xyz' in space all the same"
             )
         g, density, coordination = _core.pair_histogram_radial_distribution(
-            self._fields(), self.dimensions, self.points, self.others, space, self.frames
+            self._fields(), self.dimensions, self.points * self.frames, pairs_per_volume, self.others > 0
         )
-        all_pairs = self.frames * (self.points * self.others or self.points * (self.points - 1) // 2)
-        if 0 < self.pairs < all_pairs:  # some pairs are left out: g is relative to the others
-            g = g * (all_pairs / self.pairs)
         return RadialDistribution(g, density, coordination)
+
+    def structure_factor(self, q: Any) -> tuple[Array, Array]:
+        """Returns the static structure factor S(q) by Debye's sum, and the greatest error that the widths of the bins cause.
+
+        `q` holds wave numbers in one dimension, in the inverse unit of the distances. The bins must hold all pairs of the
+        points, in open space; frames are averaged. Raises UsageError otherwise: for a periodic box, structure_factor()
+        sums directly.
+        """
+        if self.volume is not None or self.others or self.points * self.frames != int(self.points * self.frames):
+            raise UsageError("Debye's sum needs pairs of one set of points in open space; structure_factor() sums in a box")
+        return _core.debye_structure_factor(
+            self._fields(), int(self.points * self.frames), np.atleast_1d(np.ascontiguousarray(q, np.float64))
+        )
 
     def __repr__(self) -> str:
         frames = "" if self.frames == 1 else f"{self.frames} frames, "
@@ -192,4 +213,5 @@ def pair_histogram(
         0 if second is None else len(second),
         len(dimensions) if dimensions else rows.shape[1],
         volume,
+        pairs_per_volume=None if volume is None else pairs / volume,
     )

@@ -6,7 +6,7 @@ import functools
 import itertools
 import operator
 from dataclasses import dataclass, replace
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from gradus._pair_histogram import PairHistogramResult, RadialDistribution, pair
 from gradus._trajectories import Frame, Library, open_source
 
 Array = np.ndarray[Any, Any]
-
-_FEWEST_PAIRS_COUNTED_BY_VARIANTS = 2**22  #: pairs of a group; the code for groups runs on one thread
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RadialDistributionResult(RadialDistribution):
@@ -45,48 +42,64 @@ class RadialDistributionResult(RadialDistribution):
         return f"RadialDistributionResult({self.frames} frames, {len(self.counts)} bins up to {reach})"
 
 
-class _Grouped:
+class _Groups(NamedTuple):
     """Rows in groups, as the extension module needs them. Group g has rows[starts[g]:starts[g + 1]]."""
 
-    def __init__(self, numbers: Array, keys: Array) -> None:
+    rows: Array
+    starts: Array
+
+    @staticmethod
+    def of(numbers: Array, keys: Array) -> _Groups:
+        """Returns a group for each key: the rows with this number."""
         chosen = np.flatnonzero(np.isin(numbers, keys))
-        self.rows = chosen[np.argsort(numbers[chosen], kind="stable")].astype(np.int64)
-        self.starts = np.append(np.searchsorted(numbers[self.rows], keys), len(self.rows)).astype(np.int64)
+        rows = chosen[np.argsort(numbers[chosen], kind="stable")].astype(np.int64)
+        return _Groups(rows, np.append(np.searchsorted(numbers[rows], keys), len(rows)).astype(np.int64))
 
 
-class _Exclusions:
-    """Pairs that do not count: pairs of a row of points and a row of others with the same number, or without others of
-    two rows of points."""
+class _Exclusions(NamedTuple):
+    """Pairs that do not count: two points of a group, or with others, a point and an other of the same group."""
 
-    def __init__(self, numbers: Array, other_numbers: Array | None) -> None:
-        keys, sizes = np.unique(numbers, return_counts=True)
+    points: _Groups
+    others: _Groups | None
+
+    @staticmethod
+    def of_numbers(numbers: Array, other_numbers: Array | None) -> _Exclusions:
+        """Returns the pairs with equal numbers."""
         if other_numbers is None:
-            pairs = sizes * (sizes - 1) // 2
-        else:
-            other_keys, other_sizes = np.unique(other_numbers, return_counts=True)
-            keys, at, other_at = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
-            pairs = sizes[at] * other_sizes[other_at]
-        small = keys[(pairs > 0) & (pairs < _FEWEST_PAIRS_COUNTED_BY_VARIANTS)]
-        self.points = _Grouped(numbers, small)
-        self.others = None if other_numbers is None else _Grouped(other_numbers, small)
-        self.large = [
-            (np.flatnonzero(numbers == key), None if other_numbers is None else np.flatnonzero(other_numbers == key))
-            for key in keys[pairs >= _FEWEST_PAIRS_COUNTED_BY_VARIANTS]
-        ]
+            keys, sizes = np.unique(numbers, return_counts=True)
+            return _Exclusions(_Groups.of(numbers, keys[sizes > 1]), None)
+        keys = np.intersect1d(numbers, other_numbers)
+        return _Exclusions(_Groups.of(numbers, keys), _Groups.of(other_numbers, keys))
+
+    @staticmethod
+    def of_bonds(bonds: Array, rows: Array, other_rows: Array | None, atoms: int) -> _Exclusions:
+        """Returns the bonded pairs of atoms and, with others, the pairs of an atom with itself."""
+        places = np.full(atoms, -1)
+        places[rows] = np.arange(len(rows))
+        if other_rows is None:
+            pairs = places[bonds]
+            pairs = pairs[(pairs >= 0).all(axis=1)]
+            return _Exclusions(_Groups(pairs.ravel().astype(np.int64), np.arange(0, pairs.size + 1, 2)), None)
+        other_places = np.full(atoms, -1)
+        other_places[other_rows] = np.arange(len(other_rows))
+        both = np.concatenate([bonds, bonds[:, ::-1], np.repeat(np.arange(atoms), 2).reshape(-1, 2)])
+        first, second = places[both[:, 0]], other_places[both[:, 1]]
+        kept = (first >= 0) & (second >= 0)
+        starts = np.arange(kept.sum() + 1)
+        return _Exclusions(_Groups(first[kept].astype(np.int64), starts), _Groups(second[kept].astype(np.int64), starts))
 
     def taken_from(self, histogram: PairHistogramResult, points: Array, others: Array | None, call: dict[str, Any]) -> PairHistogramResult:
         """Returns the histogram without these pairs. `call` has the arguments with which pair_histogram() counted it."""
         counts, below, beyond, pairs = _core.pair_histogram_in_groups(
-            points, others, self.points.rows, self.points.starts,
-            None if self.others is None else self.others.rows, None if self.others is None else self.others.starts,
-            options_in("pair_histogram", call), request("cpu", None, 1, "none", None, None, None, None),
+            points, others, self.points.rows, self.points.starts, None if self.others is None else self.others.rows,
+            None if self.others is None else self.others.starts,
+            options_in("pair_histogram", call),
+            request("cpu", None, call["threads"], "none", None, call["memory_limit"], None, None),
         )  # fmt: skip
-        for rows, other_rows in self.large:
-            some = pair_histogram(points[rows], others=None if others is None else others[other_rows], **call)
-            counts, below, beyond, pairs = counts + some.counts, below + some.below, beyond + some.beyond, pairs + some.pairs
+        left = histogram.pairs - pairs
         return replace(
             histogram, counts=histogram.counts - counts, below=histogram.below - below, beyond=histogram.beyond - beyond,
-            pairs=histogram.pairs - pairs,
+            pairs=left, pairs_per_volume=None if histogram.volume is None else left / histogram.volume,
         )  # fmt: skip
 
 
@@ -95,8 +108,6 @@ def _rows_of(library: Library, source: Any, selection: Any, argument: str, atoms
     if hasattr(selection, "ix") and hasattr(selection, "universe"):
         if getattr(source, "universe", None) is not selection.universe:
             raise UsageError.about(argument, "the AtomGroup is of another Universe than `atoms`")
-        if hasattr(selection, "is_uptodate"):
-            raise UnsupportedError.about(argument, "the atoms of an UpdatingAtomGroup change; select them without updating=True")
         rows = selection.ix
     elif isinstance(selection, str):
         if library.select is None:
@@ -117,24 +128,86 @@ def _rows_of(library: Library, source: Any, selection: Any, argument: str, atoms
     return rows
 
 
-def _numbers_of_groups(library: Library, source: Any, same: Any, atoms: int) -> Array:
-    """Returns one number for each atom of a frame. Pairs of atoms with one number are left out."""
-    if isinstance(same, str):
-        if same not in ("residue", "molecule"):
-            raise UsageError.about("exclude_same", f"{same!r}; 'residue', 'molecule' or an array of numbers is needed")
-        try:
-            found = library.groups[same](source)
-        except (KeyError, AttributeError, ValueError) as error:  # no such attribute in the topology
-            raise UsageError.about(
-                "exclude_same", f"{library.name} has no {same}s for these atoms ({type(error).__name__}); pass an array with "
-                "one number for each atom of a frame"
-            ) from error
-    else:
-        found = same
-    numbers = np.asarray(found)
+def _from_library(library: Library, source: Any, what: str, argument: str) -> Any:
+    try:
+        return library.groups[what](source)
+    except (KeyError, AttributeError, ValueError) as error:  # no such attribute in the topology
+        noun = {"residue": "residues", "molecule": "molecules", "bonded": "bonds"}.get(what, what)
+        needed = "an array of two indices for each bond" if what == "bonded" else "an array with one number for each atom of a frame"
+        raise UsageError.about(
+            argument, f"{library.name} has no {noun} for these atoms ({type(error).__name__}); pass {needed}"
+        ) from error
+
+
+def _numbers_of_groups(library: Library, source: Any, same: Any, atoms: int, argument: str) -> Array:
+    """Returns one number for each atom of a frame: equal numbers form a group."""
+    if isinstance(same, str) and same not in ("residue", "molecule"):
+        allowed = "'residue', 'molecule', 'bonded'" if argument == "exclude_same" else "'residue', 'molecule'"
+        raise UsageError.about(argument, f"{same!r}; {allowed} or an array of numbers is needed")
+    numbers = np.asarray(_from_library(library, source, same, argument) if isinstance(same, str) else same)
     if numbers.shape != (atoms,) or numbers.dtype.kind not in "iu":
-        raise UsageError.about("exclude_same", f"an array with an integer for each of the {atoms} atoms of a frame is needed")
+        raise UsageError.about(argument, f"an array with an integer for each of the {atoms} atoms of a frame is needed")
     return numbers
+
+
+def _bonds(library: Library, source: Any, same: Any, atoms: int) -> Array:
+    """Returns the two atoms of each bond, each bond once."""
+    found = _from_library(library, source, "bonded", "exclude_same") if isinstance(same, str) else same
+    bonds = np.asarray(found) if len(found) else np.empty((0, 2), np.int64)
+    if bonds.ndim != 2 or bonds.shape[1] != 2 or bonds.dtype.kind not in "iu":
+        raise UsageError.about("exclude_same", "bonds are an array of integers with two columns")
+    if isinstance(same, str) and not len(bonds):
+        raise InputError.about("exclude_same", f"{library.name} has no bonds for these atoms; read a topology that has them")
+    if bonds.size and (bonds.min() < 0 or bonds.max() >= atoms or (bonds[:, 0] == bonds[:, 1]).any()):
+        raise InputError.about("exclude_same", f"a bond joins two different atoms; indices are 0 to {atoms - 1}")
+    return np.unique(np.sort(bonds.astype(np.int64), axis=1), axis=0)
+
+
+class _Sides:
+    """The points of both sides of the pairs, and the pairs that do not count, for the atoms of a frame."""
+
+    def __init__(self, library: Library, source: Any, call: dict[str, Any], atoms: int) -> None:
+        rows = np.arange(atoms) if call["select"] is None else _rows_of(library, source, call["select"], "select", atoms)
+        self.lists = [rows]
+        if call["other"] is not None:
+            self.lists.append(_rows_of(library, source, call["other"], "other", atoms))
+        self.all = call["select"] is None
+        self.groups: list[_Groups] = []
+        self.exclusions: _Exclusions | None = None
+        same, centers = call["exclude_same"], call["mass_centers"]
+        is_bonds = (isinstance(same, str) and same == "bonded") or (not isinstance(same, str) and np.ndim(same) == 2)
+        if is_bonds:
+            if centers is not None:
+                raise UsageError.about("exclude_same", "centres of mass have no bonds")
+            bonds = _bonds(library, source, same, atoms)
+            self.exclusions = _Exclusions.of_bonds(bonds, rows, self.lists[1] if len(self.lists) == 2 else None, atoms)
+            return
+        numbers = np.arange(atoms)
+        if centers is not None:
+            numbers = _numbers_of_groups(library, source, centers, atoms, "mass_centers")
+            self.groups = [_Groups.of(numbers[rows], np.unique(numbers[rows])) for rows in self.lists]
+            masses = call["masses"] if call["masses"] is not None else _from_library(library, source, "masses", "masses")
+            self.masses = np.asarray(masses, dtype=np.float64)
+            if self.masses.shape != (atoms,):
+                raise UsageError.about("masses", f"one number for each of the {atoms} atoms of a frame is needed")
+        if same is not None:
+            numbers = _numbers_of_groups(library, source, same, atoms, "exclude_same")
+        if same is not None or len(self.lists) == 2:
+            firsts = [numbers[rows] for rows in self.lists]
+            if self.groups:
+                firsts = [of_rows[groups.rows[groups.starts[:-1]]] for of_rows, groups in zip(firsts, self.groups)]
+            self.exclusions = _Exclusions.of_numbers(firsts[0], firsts[1] if len(firsts) == 2 else None)
+
+    def points(self, positions: Array, call: dict[str, Any]) -> tuple[Array, Array | None]:
+        """Returns the points and the others."""
+        sides = [positions if self.all and side == 0 else positions[rows] for side, rows in enumerate(self.lists)]
+        if self.groups:
+            options = {name: value for name, value in options_in("pair_histogram", call).items() if name in ("box", "periodic")}
+            sides = [
+                np.asarray(_core.pair_histogram_mass_centers(np.ascontiguousarray(side, np.float64), *groups, self.masses[rows], options))
+                for side, groups, rows in zip(sides, self.groups, self.lists)
+            ]
+        return sides[0], sides[1] if len(sides) == 2 else None
 
 
 def _wanted(frames: Iterator[Frame], wanted: slice | None) -> Iterator[tuple[int, Frame]]:
@@ -149,6 +222,13 @@ def _wanted(frames: Iterator[Frame], wanted: slice | None) -> Iterator[tuple[int
         ) from error
 
 
+def error_of_blocks(values: list[Array]) -> Array:
+    """Returns the standard error of the mean of the blocks' values, NaN for a single block."""
+    if len(values) < 2:
+        return np.full(len(values[0]), np.nan)
+    return np.asarray(np.std(values, axis=0, ddof=1) / np.sqrt(len(values)))
+
+
 @names_arguments
 def radial_distribution(
     atoms: Any,
@@ -160,6 +240,8 @@ def radial_distribution(
     select: Any = None,
     other: Any = None,
     exclude_same: Any = None,
+    mass_centers: Any = None,
+    masses: Any = None,
     frames: slice | None = None,
     blocks: int = 10,
     volume: float | None = None,
@@ -181,17 +263,23 @@ def radial_distribution(
     * `other`: the other side of each pair: an AtomGroup, or as `select`. Each pair (atom, other) counts, except pairs of
         an atom with itself.
     * `exclude_same`: "residue" or "molecule": pairs within one of these do not count; or an array with an integer for
-        each atom of a frame: pairs of equal integers do not count
+        each atom of a frame: pairs of equal integers do not count. "bonded": pairs that are joined by a bond do not
+        count; or an array (bonds x 2) with the indices of their atoms
+    * `mass_centers`: "residue" or "molecule", or an array as for `exclude_same`: counts pairs of the centres of mass of
+        the selected atoms of each of these. Each atom has the image that is nearest to the atom before it.
+    * `masses`: one number for each atom of a frame; None: the masses of the library
     * `frames`: slice of frames, such as slice(100, None, 10); numbers from 0
     * `blocks`: int; consecutive blocks of frames, whose spread gives the errors; at most the number of frames counts
     * `volume`: float; needed if no box closes the space
     * `dimensions`: letters of "xyz", the columns in which distances are measured; None: all
 
-    g divides by the number of pairs that may count, so that it tends to 1 with exclusions, too. The other arguments are
-    the same as for kmeans(). Returns a RadialDistributionResult. Needs 8 bytes for each bin of each frame.
+    g divides by the number of pairs that may count, so that it tends to 1 with exclusions, too. The numbers of atoms may
+    vary: g then divides the pairs of all frames by the sum of the numbers that uniform points would have in each. An
+    UpdatingAtomGroup is selected again in each frame. The other arguments are the same as for kmeans(). Returns a
+    RadialDistributionResult. Needs 8 bytes for each bin of each frame.
 
-    Raises UsageError for invalid arguments, InputError for invalid positions and frames with other numbers of atoms, and
-    the errors of pair_histogram(), with the number of the frame.
+    Raises UsageError for invalid arguments, InputError for invalid positions, and the errors of pair_histogram(), with
+    the number of the frame.
 
     Examples
     --------
@@ -204,6 +292,8 @@ def radial_distribution(
         raise UsageError("bin_width with bins or cutoff, or edges, are needed: boxes may change, bins may not")
     if blocks < 1:
         raise UsageError.about("blocks", f"{blocks}; at least 1 is needed")
+    if masses is not None and mass_centers is None:
+        raise UsageError.about("masses", "they have no effect without mass_centers")
     common: dict[str, Any] = {
         "bin_width": bin_width, "bins": bins, "cutoff": cutoff, "edges": edges, "device": device, "variant": variant,
         "threads": threads, "memory_limit": memory_limit,
@@ -214,36 +304,27 @@ def radial_distribution(
     if select is None and hasattr(source, "ix"):
         select = source
 
+    selections = {"select": select, "other": other, "exclude_same": exclude_same, "mass_centers": mass_centers, "masses": masses}
+    updates = hasattr(select, "is_uptodate") or hasattr(other, "is_uptodate")
+
     histograms: list[PairHistogramResult] = []
     excluded = 0
-    rows: Array | None = None
-    other_rows: Array | None = None
-    exclusions: _Exclusions | None = None
+    sides: _Sides | None = None
     size = -1
     for number, frame in _wanted(opened, frames):
         try:
             if _gpu.is_on_gpu(frame.positions):
                 raise UnsupportedError.about("atoms", "the positions are on a GPU; pass them in host memory")
-            if size < 0:
+            if sides is None or updates or frame.source is not None or len(frame.positions) != size:
                 size = len(frame.positions)
-                rows = None if select is None else _rows_of(library, source, select, "select", size)
-                other_rows = None if other is None else _rows_of(library, source, other, "other", size)
-                if exclude_same is not None or other_rows is not None:
-                    numbers = np.arange(size) if exclude_same is None else _numbers_of_groups(library, source, exclude_same, size)
-                    exclusions = _Exclusions(
-                        numbers if rows is None else numbers[rows], None if other_rows is None else numbers[other_rows]
-                    )
-            if len(frame.positions) != size:
-                raise InputError.about("atoms", f"{len(frame.positions)} atoms, but the first frame has {size}")
-            all_points = _arrays.matrix(frame.positions, "positions")
-            points = all_points if rows is None else all_points[rows]
-            others = None if other_rows is None else all_points[other_rows]
+                sides = _Sides(library, source if frame.source is None else frame.source, selections, size)
             call: dict[str, Any] = {
                 **common, "box": frame.box, "periodic": frame.periodic if frame.box is not None else "xyz",
                 "box_origin": frame.box_origin, "fold": frame.box is not None, "dimensions": dimensions or frame.dimensions,
             }  # fmt: skip
+            points, others = sides.points(_arrays.matrix(frame.positions, "positions"), call)
             counted = pair_histogram(points, others=others, **call)
-            one = counted if exclusions is None else exclusions.taken_from(counted, points, others, call)
+            one = counted if sides.exclusions is None else sides.exclusions.taken_from(counted, points, others, call)
             excluded += counted.pairs - one.pairs
             if not histograms:
                 one.rdf(volume)  # refuses spaces without a volume before the other frames are read
@@ -260,15 +341,9 @@ def radial_distribution(
     sums = list(itertools.accumulate(parts))
     of_parts = [part.rdf(volume) for part in parts]
     total = sums[-1].rdf(volume)
-
-    def error_of(values: list[Array]) -> Array:
-        if len(values) < 2:
-            return np.full(len(values[0]), np.nan)
-        return np.asarray(np.std(values, axis=0, ddof=1) / np.sqrt(len(values)))
-
     return RadialDistributionResult(
         total.g, total.density, total.coordination, sums[-1].edges, sums[-1].counts,
-        error_of([part.g for part in of_parts]), error_of([part.coordination for part in of_parts]),
+        error_of_blocks([part.g for part in of_parts]), error_of_blocks([part.coordination for part in of_parts]),
         np.array([one.rdf(volume).g for one in sums]), np.array([one.counts for one in histograms]), excluded,
         library.unit, sums[-1],
     )  # fmt: skip

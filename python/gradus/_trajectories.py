@@ -22,6 +22,8 @@ class Frame(NamedTuple):
     periodic: str = "xyz"
     box_origin: Array | None = None
     dimensions: str | None = None
+    #: the object to which selections, groups and masses of this frame refer; None: the first object, for all frames
+    source: Any = None
 
 
 class Library(NamedTuple):
@@ -34,7 +36,8 @@ class Library(NamedTuple):
     frames: Callable[[Any], Iterable[Frame]]
     #: rows of the atoms that a text selects, in the language of the library
     select: Callable[[Any, str], Any] | None
-    #: for "residue" and "molecule": one number per atom of the frame, equal for the atoms of a group
+    #: for "residue" and "molecule": one number per atom of the frame, equal for the atoms of a group; for "bonded": the
+    #: indices of the two atoms of each bond; for "masses": one number per atom
     groups: dict[str, Callable[[Any], Any]] = {}
 
 
@@ -89,7 +92,7 @@ def _molecules_of_mdtraj(source: Any) -> Array:
 def _of_ase(source: Any) -> Iterator[Frame]:
     box, periodic = _lattice(source.cell[:], source.pbc)
     origin = None if box is None else np.ravel(source.get_celldisp()).astype(np.float64)
-    yield Frame(source.positions, box, periodic, origin)
+    yield Frame(source.positions, box, periodic, origin, source=source)
 
 
 # ---- chemfiles ----
@@ -97,7 +100,7 @@ def _of_ase(source: Any) -> Iterator[Frame]:
 
 def _of_chemfiles(source: Any) -> Iterator[Frame]:
     vectors = np.asarray(source.cell.matrix).T  # its columns are the vectors
-    yield Frame(np.array(source.positions), *_lattice(vectors if vectors.any() else None))
+    yield Frame(np.array(source.positions), *_lattice(vectors if vectors.any() else None), source=source)
 
 
 def _residues_of_chemfiles(source: Any) -> Array:
@@ -134,22 +137,35 @@ LIBRARIES = (
     Library(
         "MDAnalysis", "Å", "an AtomGroup or Universe", lambda source: hasattr(getattr(source, "universe", None), "trajectory"),
         _of_universe, lambda source, text: source.universe.select_atoms(text).ix,
-        {"residue": lambda source: source.universe.atoms.resindices, "molecule": _molecules_of_universe},
+        {
+            "residue": lambda source: source.universe.atoms.resindices, "molecule": _molecules_of_universe,
+            "bonded": lambda source: source.universe.atoms.bonds.indices, "masses": lambda source: source.universe.atoms.masses,
+        },
     ),
     Library(
         "mdtraj", "nm", "a Trajectory", _has("xyz", "unitcell_vectors", "topology"),
         _of_mdtraj, lambda source, text: source.topology.select(text),
-        {"residue": lambda source: [atom.residue.index for atom in source.topology.atoms], "molecule": _molecules_of_mdtraj},
+        {
+            "residue": lambda source: [atom.residue.index for atom in source.topology.atoms], "molecule": _molecules_of_mdtraj,
+            "bonded": lambda source: [[bond[0].index, bond[1].index] for bond in source.topology.bonds],
+            "masses": lambda source: [atom.element.mass for atom in source.topology.atoms],
+        },
     ),
     Library(
         "ASE", "Å", "Atoms", _has("positions", "cell", "pbc", "get_celldisp"),
         _of_ase, lambda source, text: np.flatnonzero(np.isin(source.get_chemical_symbols(), text.split())),
-        {"residue": lambda source: source.arrays["residuenumbers"], "molecule": lambda source: source.arrays["mol-id"]},
+        {
+            "residue": lambda source: source.arrays["residuenumbers"], "molecule": lambda source: source.arrays["mol-id"],
+            "masses": lambda source: source.get_masses(),
+        },
     ),
     Library(
         "chemfiles", "Å", "a Trajectory or Frame", _has("positions", "cell", "topology", "step"),
         _of_chemfiles, lambda source, text: sys.modules["chemfiles"].Selection(text).evaluate(source),
-        {"residue": _residues_of_chemfiles},
+        {
+            "residue": _residues_of_chemfiles, "bonded": lambda source: source.topology.bonds,
+            "masses": lambda source: [atom.mass for atom in source.atoms],
+        },
     ),
     Library("freud", "", "a tuple (box, points)", _is_box_and_points, _of_freud, None),
 )  # fmt: skip

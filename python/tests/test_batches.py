@@ -122,6 +122,16 @@ def test_one_point_per_batch_and_types_of_other_libraries():
     assert fit.counts.sum() == 60 and fit.centroids.dtype == np.float32
 
 
+def test_record_batches_of_arrow():
+    arrow = pytest.importorskip("pyarrow", minversion="14")
+    points = blobs()
+    table = arrow.table(list(points.T.copy()), names=list("abcde"))
+    expected = gradus.kmeans(points, 6, init=points[:6], tolerance=0, empty="keep", max_iterations=6)
+    for size in (101, 2000):
+        fit = gradus.kmeans_batches(lambda: iter(table.to_batches(max_chunksize=size)), 6, init=points[:6], max_iterations=6)
+        assert same(fit.centroids, expected.centroids) and fit.inertia == expected.inertia, size
+
+
 @pytest.mark.parametrize(
     "call, kind, words",
     [

@@ -110,6 +110,11 @@ def distribution(box, points, memory_limit=None, pinning=None, block_size=None, 
     return gradus.radial_distribution((box, points), memory_limit=memory_limit, **named)
 
 
+def scattering(box, points, memory_limit=None, threads=None, device=None, pinning=None, block_size=None, **named):
+    """Calls structure_factor(), which lacks the arguments of devices."""
+    return gradus.structure_factor((box, points), memory_limit=memory_limit, threads=threads, **named)
+
+
 CALLS_OF = {
     "kmeans": lambda draw: (gradus.kmeans, (draw(arrays()), draw(numbers)), {
         "init": draw(st.one_of(st.sampled_from(["k-means++", "k-means||", "random", "first", "other"]), arrays())),
@@ -147,7 +152,11 @@ CALLS_OF = {
     "radial_distribution": lambda draw: (distribution, (draw(maybe(arrays())), draw(arrays())), {
         "bin_width": draw(maybe(sizes)), "bins": draw(maybe(numbers)), "cutoff": draw(maybe(sizes)), "volume": draw(maybe(sizes)),
         "edges": draw(maybe(st.lists(sizes, max_size=4))), "dimensions": draw(st.sampled_from([None, None, "x", "xy", "xyz", ""])),
-        "select": draw(maybe(arrays(1))), "other": draw(maybe(arrays(1))), "exclude_same": draw(maybe(arrays(1))), "blocks": draw(numbers)}),
+        "select": draw(maybe(arrays(1))), "other": draw(maybe(arrays(1))), "exclude_same": draw(maybe(st.one_of(arrays(1), arrays()))),
+        "mass_centers": draw(maybe(arrays(1))), "masses": draw(maybe(arrays(1))), "blocks": draw(numbers)}),
+    "structure_factor": lambda draw: (scattering, (draw(maybe(arrays())), draw(arrays())), {
+        "q_max": draw(sizes), "q_width": draw(sizes), "select": draw(maybe(arrays(1))), "vectors_per_bin": draw(maybe(numbers)),
+        "blocks": draw(numbers)}),
     "shortest_paths": lambda draw: (gradus.shortest_paths, (draw(arrays()),), {
         "directed": draw(st.booleans()), "unweighted": draw(st.booleans()), "predecessors": draw(st.booleans()), "no_edge": draw(maybe(sizes)),
         "sources": draw(maybe(st.lists(numbers, max_size=3)))}),
@@ -178,4 +187,4 @@ def test_results_or_documented_errors(data):
 
 def test_all_functions_of_arrays_are_called():
     functions = {name for name in gradus.__all__ if callable(getattr(gradus, name)) and name.islower()}
-    assert functions - {"gpus", "info", "problems", "variants", "kmeans_batches", "kmeans_memory", "repeat"} == set(CALLS_OF)
+    assert functions - {"gpus", "info", "problems", "variants", "kmeans_batches", "kmeans_memory", "read_catalogue", "repeat"} == set(CALLS_OF)

@@ -2,12 +2,11 @@
 
 import itertools
 from types import SimpleNamespace
-from unittest import mock
 
 import gradus
 import numpy as np
 import pytest
-from gradus import _radial_distribution, _trajectories
+from gradus import _trajectories
 
 MOLECULES, FRAMES, EDGES = 40, 6, np.linspace(0, 4, 21)
 CELL = np.array([[10.0, 0, 0], [2, 9, 0], [-1, 3, 9.5]])
@@ -91,14 +90,66 @@ def test_counts_are_those_of_brute_force(vectors, other, same):
     np.testing.assert_allclose(result.coordination, np.cumsum(neighbours), rtol=1e-12)
 
 
-def test_large_groups_are_counted_by_variants():
-    frames, boxes = molecules(CELL), cells(CELL)
-    same = np.where(np.arange(3 * MOLECULES) < 60, 0, RESIDUES)
-    for other in (None, HYDROGEN):
-        usual = gradus.radial_distribution(list(zip(boxes, frames)), other=other, exclude_same=same, **BINS)
-        with mock.patch.object(_radial_distribution, "_FEWEST_PAIRS_COUNTED_BY_VARIANTS", 100):
-            large = gradus.radial_distribution(list(zip(boxes, frames)), other=other, exclude_same=same, **BINS)
-        assert (large.counts == usual.counts).all() and large.excluded == usual.excluded > 0
+def test_large_groups():
+    """A group of more than four million pairs is counted by another code."""
+    points = np.random.default_rng(8).uniform(0, 1, (4000, 3)) @ CELL
+    same = np.where(np.arange(4000) % 4 > 0, 7, np.arange(4000))
+    group, rest = points[same == 7], points[same != 7]
+    for box in (CELL, [30.0, 30, 30]):
+        shifted = points - points.min(axis=0) if len(box) == 3 and np.ndim(box) == 1 else points
+        ours = gradus.radial_distribution((box, shifted), exclude_same=same, **BINS)
+        some = [gradus.radial_distribution((box, shifted[mask]), **BINS).counts for mask in (slice(None), same == 7)]
+        assert (ours.counts == some[0] - some[1]).all() and ours.excluded == len(group) * (len(group) - 1) // 2
+    ours = gradus.radial_distribution((CELL, points), other=np.flatnonzero(same == 7)[:1500], exclude_same=same, **BINS)
+    crossed = gradus.pair_histogram(rest, others=group[:1500], box=CELL, fold=True, **BINS)
+    assert (ours.counts == crossed.counts).all() and ours.excluded == 3000 * 1500
+
+
+@pytest.mark.parametrize("vectors", [np.diag([10.0, 9.0, 11.0]), CELL], ids=["box", "cell"])
+def test_bonded_pairs_are_left_out(vectors):
+    frames, boxes = molecules(vectors), cells(vectors)
+    bonds = np.array([(atom + step, atom) for atom in OXYGEN for step in (1, 2)])
+    for first, second in ((np.arange(3 * MOLECULES), None), (OXYGEN, None), (OXYGEN, HYDROGEN[::-1].copy()), (OXYGEN[::-1].copy(), np.arange(60)), (HYDROGEN, OXYGEN), (np.arange(70), np.arange(60))):
+        ours = gradus.radial_distribution(list(zip(boxes, frames)), select=first, other=second, exclude_same=bonds, **BINS)
+        counts = []
+        for points, box in zip(frames, boxes):
+            inside = folded(points, box)
+            sides = inside[first], inside[first if second is None else second]
+            counted = np.triu(np.ones((len(first),) * 2, bool), 1) if second is None else first[:, None] != second
+            for a, b in bonds:
+                joined = (first[:, None] == a) & ((first if second is None else second) == b)
+                counted &= ~(joined | ((first[:, None] == b) & ((first if second is None else second) == a)))
+            counts.append(np.histogram(distances(*sides, box)[counted], EDGES)[0])
+        assert ours.frame_counts.tolist() == np.array(counts).tolist() and ours.histogram.pairs == FRAMES * counted.sum()
+
+
+@pytest.mark.parametrize("vectors", [np.diag([10.0, 9.0, 11.0]), CELL], ids=["box", "cell"])
+def test_centres_of_mass(vectors):
+    frames, boxes = molecules(vectors, "f8"), cells(vectors)
+    masses = np.tile([16.0, 1, 2], MOLECULES)
+    centres = [np.array([np.average(points[rows], axis=0, weights=masses[rows]) for rows in np.arange(3 * MOLECULES).reshape(-1, 3)]) for points in frames]
+    plain = gradus.radial_distribution(list(zip(boxes, centres)), **BINS)
+    random = np.random.default_rng(4)
+    broken = [points + random.integers(-2, 3, points.shape) @ box for points, box in zip(frames, boxes)]
+    order = random.permutation(3 * MOLECULES)
+    for points, numbers, of_atoms in ((frames, RESIDUES, masses), (broken, RESIDUES, masses), ([one[order] for one in frames], RESIDUES[order], masses[order])):
+        ours = gradus.radial_distribution(list(zip(boxes, points)), mass_centers=numbers, masses=of_atoms, **BINS)
+        assert ours.frame_counts.tolist() == plain.frame_counts.tolist() and ours.histogram.points == MOLECULES
+    halves = RESIDUES < 20
+    ours = gradus.radial_distribution(list(zip(boxes, frames)), select=halves, other=np.ones(3 * MOLECULES, bool), mass_centers=RESIDUES, masses=masses, **BINS)
+    assert ours.histogram.pairs == FRAMES * (20 * MOLECULES - 20) and ours.excluded == FRAMES * 20
+
+
+def test_numbers_of_atoms_may_vary():
+    box, sizes = np.array([10.0, 9, 11]), [120, 30, 77]
+    frames = [(box * (1 + 0.01 * frame), molecules(np.diag(box))[frame][:size]) for frame, size in enumerate(sizes)]
+    ours = gradus.radial_distribution(frames, blocks=2, **BINS)
+    assert ours.frame_counts.tolist() == [gradus.radial_distribution(frame, **BINS).counts.tolist() for frame in frames]
+    shells = 4 / 3 * np.pi * np.diff(EDGES**3)
+    wanted = sum(n * (n - 1) / 2 / np.prod(box) for n, (box, _) in zip(sizes, frames))
+    np.testing.assert_allclose(ours.g, ours.counts / (shells * wanted), rtol=1e-12)
+    np.testing.assert_allclose(ours.coordination, 2 * np.cumsum(ours.counts) / sum(sizes), rtol=1e-12)
+    assert ours.histogram.points == sum(sizes) / 3 and np.isfinite(ours.g_error).all()
 
 
 def test_errors_are_of_blocks():
@@ -129,12 +180,21 @@ def test_bad_input():
         ((box, points), {**BINS, "select": []}, "none of the 120"),
         ((box, points), {**BINS, "other": [[1]]}, "one dimension"),
         ((box, points), {**BINS, "exclude_same": "residue"}, "freud has no residues"),
-        ((box, points), {**BINS, "exclude_same": "chain"}, "'residue', 'molecule'"),
+        ((box, points), {**BINS, "exclude_same": "chain"}, "'residue', 'molecule', 'bonded'"),
+        ((box, points), {**BINS, "exclude_same": "bonded"}, "freud has no bonds.*two indices"),
+        ((box, points), {**BINS, "exclude_same": [[1, 2, 3]]}, "two columns"),
+        ((box, points), {**BINS, "exclude_same": [[1, 120]]}, "0 to 119"),
+        ((box, points), {**BINS, "exclude_same": [[1, 2]], "mass_centers": RESIDUES, "masses": np.ones(120)}, "no bonds"),
+        ((box, points), {**BINS, "mass_centers": RESIDUES}, "freud has no masses"),
+        ((box, points), {**BINS, "masses": RESIDUES}, "no effect"),
+        ((box, points), {**BINS, "mass_centers": RESIDUES, "masses": [1]}, "each of the 120"),
+        ((box, points), {**BINS, "mass_centers": RESIDUES, "masses": RESIDUES - 1.0}, "mass of atom 0.*-1"),
+        ((box, points), {**BINS, "mass_centers": RESIDUES, "masses": np.minimum(RESIDUES, 1)}, "group 0.*zero"),
         ((box, points), {**BINS, "exclude_same": [1, 2]}, "each of the 120"),
         ((box, points), {**BINS, "blocks": 0}, "at least 1"),
         ((box, points), {**BINS, "frames": slice(-1, None)}, "from 0"),
         ((box, points), {**BINS, "frames": slice(3, None)}, "no frame"),
-        ([(box, points), (box, points[1:])], BINS, "119 atoms.*first frame has 120.*frame 1"),
+        ([(box, points), (box, points[1:])], {**BINS, "select": [119]}, "0 to 118.*frame 1"),
         ([(box, points), ([5, 5, 5], points)], BINS, "half of the box.*frame 1"),
         ([(box, points), (box, np.full_like(points, np.nan))], BINS, "frame 1"),
         ([(box, points), 3], BINS, "item 1"),
@@ -182,12 +242,14 @@ def test_mdanalysis(universe):
 
     oxygen, hydrogen = universe.select_atoms("name OW"), universe.select_atoms("name HW*")
     frames = arrays_of(universe)
-    for same, numbers in ((None, None), ("residue", RESIDUES), ("molecule", RESIDUES)):
+    bonds = universe.bonds.indices
+    for same, numbers in ((None, None), ("residue", RESIDUES), ("molecule", RESIDUES), ("bonded", bonds)):
         ours = gradus.radial_distribution(oxygen, other=hydrogen, exclude_same=same, **BINS)
         plain = gradus.radial_distribution(frames, select=OXYGEN, other=HYDROGEN, exclude_same=numbers, **BINS)
         assert ours.frame_counts.tolist() == plain.frame_counts.tolist() and ours.unit == "Å" and plain.unit == ""
         assert (gradus.radial_distribution(universe, select="name OW", other="name HW*", exclude_same=same, **BINS).counts == ours.counts).all()
-        if same == "molecule":
+        if same in ("molecule", "bonded"):
+            assert same == "molecule" or ours.excluded == FRAMES * 2 * MOLECULES
             continue
         theirs = InterRDF(oxygen, hydrogen, nbins=len(EDGES) - 1, range=(EDGES[0], EDGES[-1]), exclude_same=same).run()
         # MDAnalysis keeps boxes in 32 bits, so that a pair at an edge may change its bin.
@@ -195,6 +257,17 @@ def test_mdanalysis(universe):
         pairs = len(oxygen) * len(hydrogen)
         factor = pairs / (pairs - ours.excluded / FRAMES)  # MDAnalysis divides by all pairs, and by the mean volume
         np.testing.assert_allclose(ours.g, factor * theirs.results.rdf, rtol=0.01, atol=0.05)
+    universe.add_TopologyAttr("masses", [15.999, 1.008, 1.008] * MOLECULES)
+    centres = [universe.atoms.center_of_mass(compound="residues") for _ in universe.trajectory]
+    of_centres = gradus.radial_distribution([(cell, points) for (cell, _), points in zip(frames, centres)], **BINS)
+    ours = gradus.radial_distribution(universe, mass_centers="residue", **BINS)
+    assert np.abs(ours.counts.astype(np.int64) - of_centres.counts).max() <= 2 and ours.histogram.points == MOLECULES
+    layer = universe.select_atoms("name OW and prop z > 2 and prop z < 6", updating=True)
+    numbers = [len(layer) for _ in universe.trajectory]
+    rings = gradus.radial_distribution(layer, dimensions="xy", edges=EDGES[:9]) if len(frames[0][0][0].nonzero()[0]) == 3 else None
+    ours = gradus.radial_distribution(layer, **BINS)
+    assert len(set(numbers)) > 1 and ours.histogram.points == np.mean(numbers)
+    assert ours.histogram.pairs == sum(n * (n - 1) // 2 for n in numbers) and (rings is None or rings.histogram.dimensions == 2)
     universe.del_TopologyAttr("bonds")
     with pytest.raises(gradus.UsageError, match="MDAnalysis has no molecules"):
         gradus.radial_distribution(oxygen, exclude_same="molecule", **BINS)
@@ -202,8 +275,8 @@ def test_mdanalysis(universe):
         gradus.radial_distribution(oxygen, other=universe.copy().atoms, **BINS)
     with pytest.raises(gradus.UsageError, match="selection already"):
         gradus.radial_distribution(oxygen, select="name OW", **BINS)
-    with pytest.raises(gradus.UnsupportedError, match="updating"):
-        gradus.radial_distribution(universe.select_atoms("name OW", updating=True), **BINS)
+    with pytest.raises(gradus.UsageError, match="MDAnalysis has no bonds"):
+        gradus.radial_distribution(oxygen, exclude_same="bonded", **BINS)
 
 
 def test_mdtraj(universe, tmp_path):
@@ -225,6 +298,9 @@ def test_ase(universe):
     atoms = [ase.Atoms("OHH" * MOLECULES, positions=points, cell=cell, pbc=True) for cell, points in frames]
     plain = gradus.radial_distribution([(cell, points.astype(float)) for cell, points in frames], select=OXYGEN, other=HYDROGEN, exclude_same=RESIDUES, **BINS)
     ours = gradus.radial_distribution(atoms, select="O", other="H", exclude_same=RESIDUES, **BINS)
+    fewer = [one[: len(one) - 3 * frame] for frame, one in enumerate(atoms)]
+    varying = gradus.radial_distribution(fewer, select="O", other="H", **BINS)
+    assert varying.histogram.pairs == sum(len(one) // 3 * (len(one) // 3 * 2) for one in fewer)
     assert ours.frame_counts.tolist() == plain.frame_counts.tolist() and ours.unit == "Å"
     for one in atoms:
         one.set_array("residuenumbers", RESIDUES)

@@ -22,9 +22,8 @@ double shell(double low, double high, std::int64_t dimensions) {
 }  // namespace
 
 PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHistogramResult& histogram,
-                                                                   std::int64_t dimensions, std::int64_t points,
-                                                                   std::int64_t others, double volume,
-                                                                   std::int64_t frames) {
+                                                                   std::int64_t dimensions,
+                                                                   const PairHistogramFrames& frames) {
   const core::DefaultFloatEnvironment environment;
   if (dimensions < 1 || dimensions > pair_histogram_detail::dimension_limit)
     throw UsageError("the number of dimensions must be 1, 2 or 3, not " + std::to_string(dimensions));
@@ -32,29 +31,38 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
     throw UsageError("all points have the same " + histogram.flat +
                      " and the box is thin there, so that shells in space do not fit them; count in the plane of the "
                      "points (dimensions), or in all three dimensions if that is meant");
-  if (points < 0 || others < 0) throw UsageError("the numbers of points and others must not be negative");
-  if (frames < 1) throw UsageError("the number of frames must be at least 1, not " + std::to_string(frames));
-  if (!(volume > 0) || std::isinf(volume))
-    throw UsageError("the volume must be a finite number above zero, not " + core::number_text(volume));
   if (histogram.edges.size() != histogram.counts.size() + 1)
     throw UsageError("the histogram must have one edge more than counts");
 
-  const auto n = static_cast<double>(points);
-  const bool cross = others > 0;
-  const double pairs = cross ? n * static_cast<double>(others) : n * (n - 1) / 2;
-  const double neighbours_of_a_pair = cross ? 1 : 2;  // if `cross` is false, both points of a pair gain a neighbour
+  const double neighbours_of_a_pair = frames.cross ? 1 : 2;  // within a set, both points of a pair gain a neighbour
   PairHistogramRadialDistribution result;
   double coordination = 0;
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
     const double size = shell(histogram.edges[bin], histogram.edges[bin + 1], dimensions);
-    const double count = static_cast<double>(histogram.counts[bin]) / static_cast<double>(frames);
-    const double neighbours = points > 0 ? neighbours_of_a_pair * count / n : 0;
+    const auto count = static_cast<double>(histogram.counts[bin]);
+    const double neighbours = frames.points > 0 ? neighbours_of_a_pair * count / frames.points : 0;
     coordination += neighbours;
-    result.g.push_back(pairs > 0 ? count / (pairs * (size / volume)) : 0);
+    result.g.push_back(frames.pairs_per_volume > 0 ? count / (frames.pairs_per_volume * size) : 0);
     result.density.push_back(neighbours / size);
     result.coordination.push_back(coordination);
   }
   return result;
+}
+
+PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHistogramResult& histogram,
+                                                                   std::int64_t dimensions, std::int64_t points,
+                                                                   std::int64_t others, double volume,
+                                                                   std::int64_t frames) {
+  const core::DefaultFloatEnvironment environment;
+  if (points < 0 || others < 0) throw UsageError("the numbers of points and others must not be negative");
+  if (frames < 1) throw UsageError("the number of frames must be at least 1, not " + std::to_string(frames));
+  if (!(volume > 0) || std::isinf(volume))
+    throw UsageError("the volume must be a finite number above zero, not " + core::number_text(volume));
+  const auto n = static_cast<double>(points);
+  const auto count = static_cast<double>(frames);
+  const double pairs = others > 0 ? n * static_cast<double>(others) : n * (n - 1) / 2;
+  return pair_histogram_radial_distribution(
+      histogram, dimensions, {.points = count * n, .pairs_per_volume = count * pairs / volume, .cross = others > 0});
 }
 
 }  // namespace gradus

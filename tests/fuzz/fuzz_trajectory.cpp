@@ -30,13 +30,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (!std::isfinite(frame->box[number]) || (repeats && !(frame->box[number] > 0))) std::abort();
       }
       const auto& labels = frame->labels;
-      for (const auto& words : {labels.types, labels.elements, labels.names, labels.residues}) {
+      for (const auto& words : {labels.types, labels.elements, labels.names, labels.residues, labels.molecules}) {
         if (!words) continue;
         if (static_cast<std::int64_t>(words->of_atoms.size()) != view.rows()) std::abort();
         for (const std::int32_t word : words->of_atoms)
           if (word < 0 || static_cast<std::size_t>(word) >= words->words.size()) std::abort();
       }
-      if (labels.ids && static_cast<std::int64_t>(labels.ids->size()) != view.rows()) std::abort();
+      for (const auto& numbers : {labels.ids, labels.residue_numbers})
+        if (numbers && static_cast<std::int64_t>(numbers->size()) != view.rows()) std::abort();
       const bool increase =
           !labels.ids || std::ranges::adjacent_find(*labels.ids, std::greater_equal{}) == labels.ids->end();
       if (!increase && !labels.residues) std::abort();  // .gro files may be unsorted

@@ -309,12 +309,14 @@ struct QuantizedPoints {
   double label_error;                   // the same bound with the canonical chain's error
 };
 
-// Computes half the squared norm of each centroid, in score steps.
+// Computes half the squared norm of the centroids [first, last), in score steps. `offsets` begins with centroid 0.
 template <class T>
-void quantize_offsets(const FilterView<T>& filter, double unit, std::int64_t places, std::int32_t* offsets) {
-  for (std::int64_t cluster = 0; cluster < filter.clusters; ++cluster)
+void quantize_offsets(const FilterView<T>& filter, double unit, std::int64_t first, std::int64_t last,
+                      std::int32_t* offsets) {
+  const std::int64_t end = last < filter.clusters ? last : filter.clusters;
+  for (std::int64_t cluster = first; cluster < end; ++cluster)
     offsets[cluster] = static_cast<std::int32_t>(filter.half_squares[cluster] * unit);
-  for (std::int64_t cluster = filter.clusters; cluster < places; ++cluster) offsets[cluster] = unused_score;
+  for (std::int64_t cluster = end; cluster < last; ++cluster) offsets[cluster] = unused_score;
 }
 
 template <class T>
@@ -341,7 +343,7 @@ void quantize_points(const FilterView<T>& filter, const T* const* rows, std::int
   quantize_tile(scratch.tile.data(), count * stride, static_cast<float>(points.steps), scratch.points.data());
   for (std::int64_t row = 0; row < (count + 3) / 4 * 4; ++row)
     points.rows[row] = scratch.points.data() + (row < count ? row : 0) * stride;
-  quantize_offsets(filter, points.unit, whole_panels(filter.clusters), scratch.offsets.data());
+  quantize_offsets(filter, points.unit, 0, whole_panels(filter.clusters), scratch.offsets.data());
 }
 
 // Converts a score to a lower bound of the scaled distance. The last factor covers the rounding of the canonical chain,

@@ -127,10 +127,12 @@ void multiply_bytes(const std::int8_t* points, std::int64_t count, const std::ui
   }
 }
 
-// Stores the clusters whose score is at most `limit`, in any order. `scores` and `least` belong to one point. First
-// finds the lanes that contain such a cluster, then the scores in these lanes. Avoids branches.
-std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least, std::int64_t clusters,
-                           std::int32_t limit, std::int32_t* hits, std::int32_t* places) {
+// Stores the clusters whose score is at most `limit`, in any order, and their scores. `scores` and `least` belong to
+// one point and begin with the cluster `begin`. First finds the lanes that contain such a cluster, then the scores in
+// these lanes. Avoids branches.
+std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least, std::int64_t begin,
+                           std::int64_t clusters, std::int32_t limit, std::int32_t* hits, std::int32_t* places,
+                           std::int32_t* values) {
   const WideTag wide;
   const auto bound = hn::Set(wide, limit);
   std::int64_t found = 0;
@@ -151,7 +153,8 @@ std::int64_t collect_bytes(const std::int32_t* scores, const std::int32_t* least
     const std::int32_t* const lane = scores + cluster / byte_panel * (byte_panel * sub_block) + cluster % byte_panel;
 #pragma GCC unroll 8
     for (std::int64_t vector = 0; vector < byte_vectors; ++vector) {
-      places[count] = static_cast<std::int32_t>(cluster + vector * vector_lanes);
+      places[count] = static_cast<std::int32_t>(begin + cluster + vector * vector_lanes);
+      values[count] = lane[vector * vector_lanes];
       count += lane[vector * vector_lanes] <= limit;
     }
   }
@@ -166,10 +169,10 @@ struct QuantizedBytes {
   std::int32_t sums[sub_block];     // sums of the integers
 };
 
-// Quantizes points to bytes. Computes half the squared norms of the centroids in score steps.
+// Quantizes points to bytes.
 template <class T, class Place>
 void quantize_byte_points(const FilterView<T>& filter, const T* const* rows, std::int64_t count, float* tile,
-                          std::int8_t* out, const Place& place, std::int32_t* offsets, QuantizedBytes& points) {
+                          std::int8_t* out, const Place& place, QuantizedBytes& points) {
   const std::int64_t d = filter.dimensions;
   const std::int64_t stride = padded_dimensions(d);
   load_tile(filter, rows, count, tile, points.squared_norms);
@@ -183,7 +186,6 @@ void quantize_byte_points(const FilterView<T>& filter, const T* const* rows, std
   steps = static_cast<double>(static_cast<float>(steps * (1 - 0x1p-20)));
   points.unit = steps * filter.byte_steps;
   quantize_bytes(tile, count, stride, static_cast<float>(steps), out, place, points.errors, points.sums);
-  quantize_offsets(filter, points.unit, padded_clusters(filter.clusters), offsets);
   for (std::int64_t point = 0; point < count; ++point) {
     const double length = __builtin_sqrt(points.squared_norms[point] * (1 + square_rounding(d)));
     const double norm = length * steps;
@@ -195,28 +197,69 @@ void quantize_byte_points(const FilterView<T>& filter, const T* const* rows, std
   }
 }
 
-// Searches like search_kernel below, but with 8-bit integers.
+// Searches like search_kernel below, but with 8-bit integers and a block of clusters at a time, so that scores stay in
+// the cache. Each block may lower the limits, so candidates are kept with their scores. Returns -1 if a point has too
+// many candidates.
 template <class T>
 std::int64_t search_bytes(const FilterView<T>& filter, const T* const* rows, std::int64_t count, std::int32_t* labels,
                           FilterScratch& scratch) {
   const std::int64_t d = filter.dimensions;
   const std::int64_t places = padded_clusters(filter.clusters);
-  const std::int64_t least_stride = padded_least(filter.clusters);
+  const std::int64_t block = ByteCandidates::block(filter.clusters);
+  const std::int64_t least_stride = ByteCandidates::least_stride(filter.clusters);
+  const std::int64_t capacity = ByteCandidates::capacity(filter.clusters);
   auto* const bytes = reinterpret_cast<std::int8_t*>(scratch.points.data());
+  ByteCandidates& found = scratch.byte_candidates;
   QuantizedBytes points;
   const auto place = [d](std::int64_t point, std::int64_t dim) { return point * padded_dimensions(d) + dim; };
-  quantize_byte_points(filter, rows, count, scratch.tile.data(), bytes, place, scratch.offsets.data(), points);
-  multiply_bytes(bytes, count, filter.byte_panels, scratch.offsets.data(), d, places, scratch.scores.data(),
-                 scratch.least.data(), least_stride);
+  quantize_byte_points(filter, rows, count, scratch.tile.data(), bytes, place, points);
+  std::int32_t lowest[sub_block];  // the least score of each point so far
+  std::int64_t counts[sub_block];
+  for (std::int64_t point = 0; point < count; ++point) {
+    lowest[point] = no_limit;
+    counts[point] = 0;
+  }
+  const auto limit_of = [&](std::int64_t point) {
+    const double limit = static_cast<double>(lowest[point]) + 2.001 * points.errors[point];
+    return static_cast<std::int32_t>(limit < no_limit ? limit : no_limit);
+  };
+  // Copies the candidates within the limit and, if `scores` is not null, their scores. Returns their number.
+  const auto keep = [&](std::int64_t point, std::int32_t* clusters, std::int32_t* scores) {
+    const std::int32_t limit = limit_of(point);
+    std::int64_t left = 0;
+    for (std::int64_t index = point * capacity; index < point * capacity + counts[point]; ++index) {
+      const std::int32_t score = found.scores.data()[index];
+      clusters[left] = found.clusters.data()[index];
+      if (scores != nullptr) scores[left] = score;
+      left += score <= limit;
+    }
+    return left;
+  };
+
+  for (std::int64_t begin = 0; begin < places; begin += block) {
+    const std::int64_t size = block < places - begin ? block : places - begin;
+    quantize_offsets(filter, points.unit, begin, begin + size, scratch.offsets.data());
+    multiply_bytes(bytes, count, filter.byte_panels + begin * padded_bytes(d), scratch.offsets.data() + begin, d, size,
+                   scratch.scores.data(), found.least.data(), least_stride);
+    for (std::int64_t point = 0; point < count; ++point) {
+      const std::int32_t* const least = found.least.data() + point * least_stride;
+      const std::int32_t here = least_score(least, size / byte_vectors);
+      lowest[point] = here < lowest[point] ? here : lowest[point];
+      const std::int32_t limit = limit_of(point);
+      if (here > limit) continue;
+      std::int32_t* const clusters = found.clusters.data() + point * capacity;
+      std::int32_t* const kept_scores = found.scores.data() + point * capacity;
+      if (counts[point] + block > capacity) counts[point] = keep(point, clusters, kept_scores);
+      if (counts[point] + block > capacity) return -1;
+      counts[point] += collect_bytes(scratch.scores.data() + point * byte_panel, least, begin, size, limit,
+                                     found.hits.data(), clusters + counts[point], kept_scores + counts[point]);
+    }
+  }
 
   std::int64_t rechecked = 0;
   std::int64_t all_candidates = 0;
   for (std::int64_t point = 0; point < count; ++point) {
-    const std::int32_t* const least = scratch.least.data() + point * least_stride;
-    const double limit = static_cast<double>(least_score(least, places / byte_vectors)) + 2.001 * points.errors[point];
-    const std::int64_t candidates = collect_bytes(scratch.scores.data() + point * byte_panel, least, places,
-                                                  static_cast<std::int32_t>(limit < no_limit ? limit : no_limit),
-                                                  scratch.hits.data(), scratch.candidates.data());
+    const std::int64_t candidates = keep(point, scratch.candidates.data(), nullptr);
     all_candidates += candidates;
     bool doubtful = false;
     labels[point] = nearest_candidate(filter, rows[point], candidates, scratch, doubtful);
@@ -237,8 +280,11 @@ std::int64_t search_kernel(const FilterView<T>& filter, const T* const* rows, st
   const std::int64_t d = filter.dimensions;
   const std::int64_t stride = whole_panels(filter.clusters);
 #if GRADUS_DOT_INSTRUCTIONS
-  if (filter.byte_panels && !bounds.lower && scratch.word_searches == 0)
-    return search_bytes(filter, rows, count, labels, scratch);
+  if (filter.byte_panels && !bounds.lower && scratch.word_searches == 0) {
+    const std::int64_t by_bytes = search_bytes(filter, rows, count, labels, scratch);
+    if (by_bytes >= 0) return by_bytes;
+    scratch.word_searches = 16;
+  }
   if (scratch.word_searches > 0) --scratch.word_searches;
 #endif
   QuantizedPoints points;
@@ -324,7 +370,8 @@ std::int64_t search_with_tiles(const FilterView<T>& filter, const T* const* rows
       if (before[first + point] >= 0) prefetch_centroid(filter, before[first + point]);
     const auto place = [row_bytes](std::int64_t point, std::int64_t dim) { return tile_index(point, dim, row_bytes); };
     quantize_byte_points(filter, rows + first, size, scratch.tile.data(), tiles.rows.data() + first * row_bytes, place,
-                         tiles.offsets.data() + first / tile_group * places, points);
+                         points);
+    quantize_offsets(filter, points.unit, 0, places, tiles.offsets.data() + first / tile_group * places);
     for (std::int64_t point = 0; point < tile_group; ++point) {
       const std::int64_t at = first + point;
       limits[at] = -no_limit;  // rows without a point have no candidates
@@ -565,6 +612,20 @@ HWY_EXPORT(has_dot_instructions);
 
 bool machine_has_dot_instructions() { return dot_instructions_allowed && HWY_DYNAMIC_DISPATCH(has_dot_instructions)(); }
 
+ByteCandidates::ByteCandidates(std::int64_t of_clusters) {
+  if (of_clusters <= too_few_for_bytes) return;
+  scores = Buffer<std::int32_t>(sub_block * capacity(of_clusters));
+  clusters = Buffer<std::int32_t>(scores.size());
+  least = Buffer<std::int32_t>(sub_block * least_stride(of_clusters));
+  hits = Buffer<std::int32_t>(block(of_clusters));
+}
+
+std::uint64_t ByteCandidates::bytes(std::int64_t of_clusters) {
+  if (of_clusters <= too_few_for_bytes) return 0;
+  return 4 * static_cast<std::uint64_t>(sub_block * (2 * capacity(of_clusters) + least_stride(of_clusters)) +
+                                        block(of_clusters));
+}
+
 TileScratch::TileScratch(std::int64_t of_clusters, std::int64_t dimensions) {
   if (!uses_tiles(dimensions, of_clusters)) return;
   rows = Buffer<std::int8_t>(points * padded_bytes(dimensions), 0);
@@ -575,10 +636,9 @@ TileScratch::TileScratch(std::int64_t of_clusters, std::int64_t dimensions) {
 
 FilterScratch::FilterScratch(std::int64_t clusters, std::int64_t dimensions)
     : tile(sub_block * padded_dimensions(dimensions)), points(sub_block * padded_dimensions(dimensions)),
-      scores(sub_block * padded_clusters(clusters)), least(sub_block * padded_least(clusters)),
-      offsets(padded_clusters(clusters)), hits(padded_clusters(clusters)),
+      scores(sub_block * padded_clusters(clusters)), offsets(padded_clusters(clusters)),
       candidates(static_cast<std::size_t>(padded_clusters(clusters) + 1)), distances(candidates.size()),
-      tiles(clusters, dimensions) {}
+      byte_candidates(clusters), tiles(clusters, dimensions) {}
 
 std::uint64_t FilterScratch::bytes(const Shape& shape) {
   const auto d = static_cast<std::uint64_t>(padded_dimensions(shape.dimensions));
@@ -589,9 +649,8 @@ std::uint64_t FilterScratch::bytes(const Shape& shape) {
                                                 8 * static_cast<std::uint64_t>(TileScratch::capacity(shape.clusters))) +
                                            static_cast<std::uint64_t>(4 * tile_groups) * k
                                      : 0;
-  return static_cast<std::uint64_t>(sub_block) *
-             (6 * d + 4 * k + 4 * static_cast<std::uint64_t>(padded_least(shape.clusters))) +
-         16 * k + of_tiles;
+  return static_cast<std::uint64_t>(sub_block) * (6 * d + 4 * k) + 16 * k + ByteCandidates::bytes(shape.clusters) +
+         of_tiles;
 }
 
 template <class T>
@@ -614,9 +673,8 @@ IntegerFilter<T>::IntegerFilter(const Problem<T>& problem, int threads)
   const int exponent = std::clamp(core::exponent_above(extent), least, sizeof(T) == 4 ? 120 : 500);
   scale_ = std::ldexp(1.0, -exponent);
   dot_instructions_ = machine_has_dot_instructions();
-  // With few clusters, the 8-bit level saves less time than it takes to compute the distances of its candidates. With
-  // very many columns, 8-bit sums may exceed 30 bits.
-  has_bytes_ = dot_instructions_ && problem.k() > 64 && problem.d() <= 16384;
+  // With very many columns, 8-bit sums may exceed 30 bits.
+  has_bytes_ = dot_instructions_ && problem.k() > too_few_for_bytes && problem.d() <= 16384;
   has_tiles_ = has_bytes_ && uses_tiles(problem.d(), problem.k()) && HWY_DYNAMIC_DISPATCH(can_use_tiles)();
   if (has_bytes_) byte_panels_ = Buffer<std::uint8_t>(padded_clusters(problem.k()) * padded_bytes(problem.d()), 0);
 }

@@ -2,6 +2,7 @@
 // filter.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,9 @@ bool machine_has_dot_instructions();
 
 constexpr std::int64_t padded_dimensions(std::int64_t count) { return (count + 15) / 16 * 16; }
 constexpr std::int64_t padded_clusters(std::int64_t count) { return (count + 63) / 64 * 64; }
-/// Returns the stride of FilterScratch::least. It is not a power of two, to avoid cache conflicts.
-constexpr std::int64_t padded_least(std::int64_t clusters) { return padded_clusters(clusters) / 2 + 16; }
+/// With at most this number of clusters, the 8-bit level saves less time than it takes to compute the distances of its
+/// candidates.
+inline constexpr std::int64_t too_few_for_bytes = 64;
 
 /// The centroids of a pass, in the form that the kernels read. Plain data, because the reading code is compiled for
 /// other instruction sets.
@@ -68,6 +70,30 @@ struct TileScratch {
   Buffer<std::int32_t> clusters;  ///< the candidates
 };
 
+/// The candidates of a sub-block after the 8-bit level. The level searches a block of clusters at a time. Strides are
+/// not powers of two, to avoid cache conflicts.
+struct ByteCandidates {
+  static constexpr std::int64_t largest_block = 1024;
+
+  explicit ByteCandidates(std::int64_t clusters);
+
+  static constexpr std::int64_t block(std::int64_t clusters) {
+    return std::min(padded_clusters(clusters), largest_block);
+  }
+  static constexpr std::int64_t least_stride(std::int64_t clusters) { return block(clusters) / 2 + 16; }
+  /// Returns the capacity of a point's list, which always has room for the candidates of a block.
+  static constexpr std::int64_t capacity(std::int64_t clusters) {
+    constexpr std::int64_t most = 16384;  // with more candidates, 16 bits are faster
+    return block(clusters) + std::min(padded_clusters(clusters) / 8, most) + 16;
+  }
+  static std::uint64_t bytes(std::int64_t clusters);
+
+  Buffer<std::int32_t> scores;
+  Buffer<std::int32_t> clusters;
+  Buffer<std::int32_t> least;  ///< for each point and byte panel of a block: the least score of each lane
+  Buffer<std::int32_t> hits;   ///< lanes of byte panels that contain a candidate
+};
+
 /// The scratch memory of a thread.
 struct FilterScratch {
   FilterScratch(std::int64_t clusters, std::int64_t dimensions);
@@ -75,12 +101,11 @@ struct FilterScratch {
   Buffer<float> tile;            ///< points of a sub-block relative to the middle, scaled
   Buffer<std::int16_t> points;   ///< the points of the tile, quantized
   Buffer<std::int32_t> scores;   ///< points x clusters
-  Buffer<std::int32_t> least;    ///< for each point and byte panel: the least score of each lane
   Buffer<std::int32_t> offsets;  ///< for each cluster: half the squared norm, in score steps
-  Buffer<std::int32_t> hits;     ///< lanes of byte panels that contain a candidate
   std::vector<std::int32_t> candidates;
   std::vector<double> distances;  ///< distances of the candidates
   int word_searches = 0;          ///< number of sub-blocks to search with 16 bits before 8 bits are tried again
+  ByteCandidates byte_candidates;
   TileScratch tiles;
 
   static std::uint64_t bytes(const Shape& shape);

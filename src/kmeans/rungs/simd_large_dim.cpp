@@ -29,6 +29,9 @@
 //   least score of each lane of a panel. There are a quarter as many of these minima as scores. From the minima, the
 //   second stage finds the overall minimum and the lanes that contain a candidate. It reads the scores of only these
 //   lanes. The second stage takes about 4 instructions per 16 scores.
+// * Blocks of clusters. With many clusters, both stages process 1024 clusters at a time, so that the scores of the
+//   sub-block stay in the second-level cache. The least score so far limits the candidates of each block. They are kept
+//   with their scores, because later blocks lower the limit.
 // * Tiles. AMX multiplies bytes at eight times the rate of VNNI, so reading, writing and comparing scores would take
 //   longer than the product (assign/byte_tiles.cpp). Scores are compared with a limit per point as soon as they are
 //   computed, and only those that pass are kept. The limit comes from the distance to the centroid of the previous

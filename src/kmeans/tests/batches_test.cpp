@@ -150,6 +150,20 @@ TYPED_TEST(Batches, GiveAnIterationOfAFitInAnyOrderAndSize) {
   }
 }
 
+TYPED_TEST(Batches, GiveTheSameCentroidsInTwentyOrdersOfTwentySizes) {
+  using T = TypeParam;
+  const Case one{"twenty", 211, 5, 7, Values::wide, true, KMeansMetric::euclidean};
+  const Data<T> data = data_of<T>(one);
+  const KMeansResult<T> expected = fit_of(data, one, 1);
+  for (const std::int64_t size : {1, 2, 3, 5, 7, 11, 13, 16, 19, 23, 29, 31, 41, 53, 64, 79, 97, 127, 199, 211})
+    for (unsigned order = 0; order < 20; ++order) {
+      KMeansBatches<T> batches(data.first.view(), one.metric);
+      add_all(batches, data, size, order);
+      ASSERT_TRUE(same_bits(batches.means().data(), expected.centroids.data(), one.k * one.d))
+          << "batches of " << size << ", order " << order;
+    }
+}
+
 TYPED_TEST(Batches, GiveAWholeFit) {
   using T = TypeParam;
   for (const Case& one : cases) {

@@ -127,6 +127,45 @@ class Blocks(BlocksCase):
         for stdin in (content(table), content(points)):
             self.assertEqual(gradus("predict", centroids, "-", "--memory-limit", "1M", stdin=stdin, text=False).stdout.decode(), expected)
 
+    def test_several_files(self):
+        """Files of any format and type are one table. The middle file is empty, and blocks end inside of files."""
+        centroids = self.centroids()
+        values = self.values(self.n * self.d)
+        whole = self.array("p.npy", values=values)
+        weights = self.weights()
+        cuts = [0, 1000, 1001, 1001, 4003, self.n]
+        parts = [values[begin * self.d : end * self.d] for begin, end in zip(cuts, cuts[1:])]
+        for number, (part, dtype) in enumerate(zip(parts, ("<f2", "|u1", "<f4", "<f8", ">f4"))):
+            write_npy(self.path("part-%d.npy" % (number + 8)), dtype, (len(part) // self.d, self.d),
+                      raw=struct.pack("%s%d%s" % (">" if dtype[0] == ">" else "<", len(part), TYPES[dtype][-1]), *part))
+        table = self.file("last.csv", "".join(",".join(map(str, parts[4][at : at + self.d])) + "\n" for at in range(0, len(parts[4]), self.d)))
+        mixed = [self.path("part-%d.npy" % number) for number in (8, 9, 10, 11)] + [table]
+        for job in (["predict"], ["predict", "--weights", weights], ["transform"]):
+            answer = json.loads(self.succeed(job[0], centroids, whole, *job[1:], "--dtype", "f64", "--json").stdout)
+            for files in ([self.path("part-*.npy")], mixed):
+                for limit in ([], ["--memory-limit", LIMITS[0], "--threads", 1]):
+                    with self.subTest(job=job, files=files, limit=limit):
+                        found = json.loads(self.succeed(job[0], centroids, *files, *job[1:], "--json", *limit).stdout)
+                        self.assertEqual(found["input"], files if len(files) > 1 else files[0])
+                        for key in ("n", "d", "labels", "inertia", "counts", "distances"):
+                            self.assertEqual(found.get(key), answer.get(key), key)
+        out = self.path("out.npy")
+        self.succeed("predict", centroids, whole, "-o", self.path("whole.npy"), "--quiet")
+        self.succeed("predict", centroids, self.path("part-*.npy"), "-o", out, "--quiet")
+        self.assertEqual(content(out), content(self.path("whole.npy")))
+
+    def test_names_of_several_files(self):
+        """Names, weights and numbers of rows count all files."""
+        centroids = self.file("c.csv", "a,b\n1,1\n9,9\n")
+        one = self.file("one.csv", "id,a,b,w\nx,1,2,1\nleft out,,8,5\ny,9,8,2\n")
+        two = self.file("two.csv", "id,a,b,w\nleft out,3,,1\nz,7,8,0.5\n")
+        columns = ["--id-column", "id", "--weight-column", "w", "--missing", "drop-rows"]
+        self.assertEqual(self.succeed("predict", centroids, one, two, *columns).stdout, "id,label\nx,0\ny,1\nz,1\n")
+        answer = json.loads(self.succeed("predict", centroids, one, two, *columns, "--json").stdout)
+        self.assertEqual((answer["inertia"], answer["ids"]), (1 * 1 + 1 * 2 + 5 * 0.5, ["x", "y", "z"]))
+        self.assertEqual(self.succeed("predict", centroids, one, two, "--drop-columns", "id,w", "--missing", "drop-rows").stdout,
+                         "row,label\n0,0\n2,1\n4,1\n")
+
     def test_one_dimension_and_no_rows(self):
         centroid = self.file("c.csv", "1\n7\n")
         vector = write_npy(self.path("v.npy"), "<i4", (self.n,), self.values(self.n),
@@ -162,6 +201,21 @@ class FaultsInBlocks(BlocksCase):
                     self.refused(3, *job, *self.limit, "-o", name, says=["row %d, column 2" % row])
                 self.assertEqual(content(out, "r"), "of an earlier job")
         self.assertEqual(sorted(os.listdir(self.folder)), ["c.csv", "out.csv", "p.npy"])
+
+    def test_several_files(self):
+        centroids = self.centroids()
+        good = self.array("a.npy", n=11)
+        bad = self.array("b.npy", n=7, values=self.values(4 * self.d) + [math.nan] + self.values(3 * self.d - 1))
+        out = self.path("l.npy")
+        for limit in ([], self.limit):
+            answer = json.loads(gradus("predict", centroids, good, bad, "-o", out, "--json", *limit).stdout)
+            self.assertEqual([answer[key] for key in ("exit_status", "file", "row", "column")], [3, bad, 4, 0])
+        narrow = self.array("c.npy", n=7, d=2)
+        for command in ("predict", "transform"):
+            self.refused(3, command, centroids, good, narrow, "-o", out, says=["c.npy': rows of 2 columns, but the rows of", "a.npy' have 5"])
+            self.refused(3, command, centroids, self.path("no-*.npy"), "-o", out, says=["no-*.npy': no file has a name like that"])
+        self.refused(2, "predict", centroids, good, bad, "-o", good, says=["a.npy"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.npy", "b.npy", "c.csv", "c.npy"])
 
     def test_values_that_do_not_fit(self):
         centroids = self.centroids()

@@ -48,6 +48,20 @@ class Datasets(DatasetCase):
         npy = write_npy(self.path("wide.npy"), "<f4", (rows, columns), values)
         self.assertEqual(self.fit(points), self.fit(npy))
 
+    def test_patterns(self):
+        """The dataset follows the pattern of the files' names."""
+        expected = self.fit(self.npy("<f4"))
+        row = 4 * D
+        for number, begin, end in ((9, 0, 1000), (10, 1000, 1000), (11, 1000, 8009), (12, 8009, N)):
+            write_hdf5(self.path("part-%d.h5" % number), "x", "<f4", (end - begin, D), PACKED["<f4"][begin * row : end * row], None if number % 2 else (10, 7))
+        for points in (self.path("part-*.h5:/x"), self.path("part-*.h5")):
+            self.assertEqual(self.fit(points), expected)
+            out = self.path("labels.npy")
+            self.succeed("predict", self.path("fit"), points, "-o", out, "--quiet", "--memory-limit", "1M")
+            self.assertEqual(content(out), expected[1])
+        self.refused(3, "kmeans", self.path("no-*.h5:/x"), "-k", 5, "-o", self.path("none"), says=["no-*.h5': no file has a name like that"])
+        self.refused(3, "kmeans", self.path("part-*.h5:/y"), "-k", 5, "-o", self.path("none"), says=["part-9.h5': there is no array '/y'"])
+
     def test_weights_and_first_centroids(self):
         weights = [float(row % 7) for row in range(N)]
         npy = write_npy(self.path("w.npy"), "<f4", (N,), weights)

@@ -120,6 +120,32 @@ TEST(Ladder, more_candidates_than_tiles_keep) {
   tile_use = TileUse::where_they_pay;
 }
 
+// A search with 8-bit integers keeps the candidates of one block of clusters while it searches the next block. Points
+// with small integer coordinates have equal distances to centroids in different blocks. The 8-bit filter cannot
+// distinguish the centroids of a crowd, which exceeds the list of candidates.
+TEST(Ladder, more_clusters_than_a_block) {
+  for (const bool crowd : {false, true}) {
+    CaseData data;
+    data.clusters = 2 * ByteCandidates::largest_block + 77;
+    data.well_conditioned = false;
+    data.max_iterations = 2;
+    data.points = Matrix<double>(data.clusters + 50, 20);
+    for (std::int64_t row = 0; row < data.points.rows(); ++row)
+      for (std::int64_t dim = 0; dim < 20; ++dim) {
+        std::uint64_t bits = static_cast<std::uint64_t>(row * 32 + dim + 1) * 0x9e3779b97f4a7c15U;
+        bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9U;
+        const auto value = static_cast<std::int64_t>(bits >> 40) % 1009;
+        data.points(row, dim) =
+            crowd ? (row % 2 == 0 ? 10 : -10) + 1e-3 * static_cast<double>(value) : static_cast<double>(value % 2);
+      }
+    const PreparedCase<float> prepared(data);
+    tile_use = TileUse::never;
+    for (const char* const name : {"simd_large_dim", "simd_bounds"})
+      EXPECT_EQ(prepared.check(row_called(name), {}), "") << name << (crowd ? ", crowd" : "");
+    tile_use = TileUse::where_they_pay;
+  }
+}
+
 // Runs the filters for many columns on every instruction set of this machine: with tiles, with dot-product instructions
 // only, and with neither. Without AMX, slow code takes the place of the tiles.
 class IntegerFilterTargets : public testing::TestWithParam<Case> {};

@@ -1,5 +1,7 @@
 #include "pair_histogram/api/groups.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -9,8 +11,6 @@
 #include "pair_histogram/prepare.hpp"
 
 namespace gradus::pair_histogram_detail {
-
-namespace {
 
 void check_groups(const Groups& groups, std::int64_t points, std::int64_t wanted) {
   const auto fail = [](const char* what) {
@@ -25,7 +25,42 @@ void check_groups(const Groups& groups, std::int64_t points, std::int64_t wanted
     if (groups.rows[index] < 0 || groups.rows[index] >= points) fail("a row is outside the points");
 }
 
+namespace {
+
+/// Returns the rows of one group.
+template <class T>
+Matrix<T> picked(MatrixView<const T> points, const Groups& groups, std::int64_t group) {
+  const std::int64_t begin = groups.starts[group];
+  Matrix<T> some(groups.starts[group + 1] - begin, points.columns());
+  for (std::int64_t at = 0; at < some.rows(); ++at)
+    std::copy_n(points.row(groups.rows[begin + at]), some.columns(), some.row(at));
+  return some;
+}
+
 }  // namespace
+
+GroupRows groups_of(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>* wanted) {
+  GroupRows groups;
+  groups.rows.resize(numbers.size());
+  std::iota(groups.rows.begin(), groups.rows.end(), std::int64_t{0});
+  const auto number_of = [&](std::int64_t row) { return numbers[static_cast<std::size_t>(row)]; };
+  if (!std::ranges::is_sorted(numbers)) std::ranges::stable_sort(groups.rows, {}, number_of);
+  if (wanted == nullptr) {
+    for (std::size_t at = 1; at <= groups.rows.size(); ++at)
+      if (at == groups.rows.size() || number_of(groups.rows[at]) != number_of(groups.rows[at - 1]))
+        groups.starts.push_back(static_cast<std::int64_t>(at));
+    return groups;
+  }
+  std::vector<std::int64_t> kept;
+  auto at = groups.rows.begin();
+  for (const std::int64_t number : *wanted) {
+    while (at != groups.rows.end() && number_of(*at) < number) ++at;
+    for (; at != groups.rows.end() && number_of(*at) == number; ++at) kept.push_back(*at);
+    groups.starts.push_back(static_cast<std::int64_t>(kept.size()));
+  }
+  groups.rows = std::move(kept);
+  return groups;
+}
 
 template <class T>
 PairHistogramResult count_in_groups(MatrixView<const T> points, MatrixView<const T> others, const Groups& groups,
@@ -42,8 +77,23 @@ PairHistogramResult count_in_groups(MatrixView<const T> points, MatrixView<const
   if (problem.cross) check_groups(second, problem.m(), count);
 
   std::vector<std::uint64_t> slots(static_cast<std::size_t>(problem.bins.slots()));
+  constexpr std::int64_t many_pairs = 1 << 22;
   std::int64_t visited = 0;
+  std::uint64_t pairs_of_large = 0;
   for (std::int64_t group = 0; group < count; ++group) {
+    const std::int64_t members = groups.starts[group + 1] - groups.starts[group];
+    const std::int64_t other_members = second.starts[group + 1] - second.starts[group];
+    if (pair_count(members, other_members, problem.cross) >= many_pairs) {
+      const Matrix<T> some = picked(arranged.points, groups, group);
+      const Matrix<T> some_others = problem.cross ? picked(arranged.others, second, group) : Matrix<T>();
+      const PairHistogramResult counted =
+          detail::pair_histogram<T>(some, arranged.options, {.others = some_others}, execution);
+      slots.front() += counted.below;
+      for (std::size_t bin = 0; bin < counted.counts.size(); ++bin) slots[bin + 1] += counted.counts[bin];
+      slots.back() += counted.beyond;
+      pairs_of_large += counted.pairs;
+      continue;
+    }
     for (std::int64_t one = groups.starts[group]; one < groups.starts[group + 1]; ++one) {
       const T* const row = problem.points.row(groups.rows[one]);
       const std::int64_t begin = problem.cross ? second.starts[group] : one + 1;
@@ -60,7 +110,7 @@ PairHistogramResult count_in_groups(MatrixView<const T> points, MatrixView<const
   result.counts.assign(slots.begin() + 1, slots.end() - 1);
   result.below = slots.front();
   result.beyond = slots.back();
-  result.pairs = static_cast<std::uint64_t>(visited);
+  result.pairs = static_cast<std::uint64_t>(visited) + pairs_of_large;
   return result;
 }
 

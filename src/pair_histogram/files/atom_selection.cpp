@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "core/names.hpp"
 #include "core/text.hpp"
+#include "files/number.hpp"
 #include "gradus/error.hpp"
 
 namespace gradus::files {
@@ -25,20 +27,23 @@ class AtomSelection::Parser {
   }
 
  private:
-  static constexpr std::array<std::pair<std::string_view, Kind>, 7> keys = {{{"all", Kind::all},
-                                                                             {"type", Kind::type},
-                                                                             {"element", Kind::element},
-                                                                             {"name", Kind::name},
-                                                                             {"residue", Kind::residue},
-                                                                             {"id", Kind::id},
-                                                                             {"index", Kind::index}}};
+  static constexpr std::array<std::pair<std::string_view, Kind>, 10> keys = {{{"all", Kind::all},
+                                                                              {"type", Kind::type},
+                                                                              {"element", Kind::element},
+                                                                              {"name", Kind::name},
+                                                                              {"residue", Kind::residue},
+                                                                              {"id", Kind::id},
+                                                                              {"index", Kind::index},
+                                                                              {"x", Kind::x},
+                                                                              {"y", Kind::y},
+                                                                              {"z", Kind::z}}};
   static constexpr int deepest = 100;
 
   [[noreturn]] void fail(const std::string& what) const {
     throw UsageError(std::string(option_) + ": " + core::excerpt(text_) + ", character " + std::to_string(place_ + 1) +
                      ": " + what +
                      "; selections are made of 'all', 'type O', 'element H', 'name CA', 'residue SOL', 'id 1-100,205', "
-                     "'index 0-99', and of these with 'not', 'and', 'or' and parentheses");
+                     "'index 0-99', 'z 10:20', and of these with 'not', 'and', 'or' and parentheses");
   }
 
   /// Moves to the next word, parenthesis or comma and puts it in `word_`. At the end, `word_` is empty.
@@ -67,7 +72,7 @@ class AtomSelection::Parser {
     std::size_t left = conjunction();
     while (taken("or")) {
       const std::size_t right = conjunction();
-      left = add({.kind = Kind::disjunction, .words = {}, .ranges = {}, .left = left, .right = right});
+      left = add({.kind = Kind::disjunction, .words = {}, .ranges = {}, .intervals = {}, .left = left, .right = right});
     }
     --depth_;
     return left;
@@ -77,7 +82,7 @@ class AtomSelection::Parser {
     std::size_t left = factor();
     while (taken("and")) {
       const std::size_t right = factor();
-      left = add({.kind = Kind::conjunction, .words = {}, .ranges = {}, .left = left, .right = right});
+      left = add({.kind = Kind::conjunction, .words = {}, .ranges = {}, .intervals = {}, .left = left, .right = right});
     }
     return left;
   }
@@ -87,7 +92,7 @@ class AtomSelection::Parser {
       if (++depth_ > deepest) fail("more than " + std::to_string(deepest) + " levels of 'not' and parentheses");
       const std::size_t operand = factor();
       --depth_;
-      return add({.kind = Kind::negation, .words = {}, .ranges = {}, .left = operand, .right = 0});
+      return add({.kind = Kind::negation, .words = {}, .ranges = {}, .intervals = {}, .left = operand, .right = 0});
     }
     if (taken("(")) {
       const std::size_t inner = disjunction();
@@ -99,18 +104,20 @@ class AtomSelection::Parser {
       if (word_.empty()) fail("something to select by is missing");
       std::vector<std::string_view> names;
       for (const auto& [name, kind] : keys) names.push_back(name);
-      fail(core::excerpt(word_) + " is nothing to select by" + core::did_you_mean(word_, names));
+      fail("atoms cannot be selected by " + core::excerpt(word_) + core::did_you_mean(word_, names));
     }
     take();
-    Node node{.kind = key->second, .words = {}, .ranges = {}, .left = 0, .right = 0};
+    Node node{.kind = key->second, .words = {}, .ranges = {}, .intervals = {}, .left = 0, .right = 0};
     if (node.kind == Kind::all) return add(std::move(node));
     while (is_value()) {
       if (node.kind == Kind::id || node.kind == Kind::index) node.ranges.push_back(range());
+      else if (node.kind >= Kind::x && node.kind <= Kind::z) node.intervals.push_back(interval());
       else node.words.emplace_back(word_);
       take();
       if (taken(",") && !is_value()) fail("a value is expected behind the comma");
     }
-    if (node.words.empty() && node.ranges.empty()) fail("a value is expected behind " + core::excerpt(key->first));
+    if (node.words.empty() && node.ranges.empty() && node.intervals.empty())
+      fail("a value is expected behind " + core::excerpt(key->first));
     return add(std::move(node));
   }
 
@@ -137,6 +144,24 @@ class AtomSelection::Parser {
     return range;
   }
 
+  /// Parses A:B, where A or B may be missing.
+  std::pair<double, double> interval() const {
+    const std::size_t colon = word_.find(':');
+    const auto number = [&](std::string_view text, double missing) {
+      double value = missing;
+      if (!text.empty() && parse_number(text.data(), text.data() + text.size(), value) != text.data() + text.size())
+        value = std::numeric_limits<double>::quiet_NaN();
+      return value;
+    };
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const std::size_t length = std::min(colon, word_.size());
+    const double low = number(word_.substr(0, length), -infinity);
+    const double high = number(word_.substr(std::min(length + 1, word_.size())), infinity);
+    if (colon == std::string_view::npos || !(low < high))
+      fail(core::excerpt(word_) + " is not a range of coordinates such as 10:20, whose end is above its beginning");
+    return {low, high};
+  }
+
   std::string_view text_;
   std::string_view option_;
   std::vector<Node>& nodes_;
@@ -161,6 +186,9 @@ class AtomSelection::Evaluator {
       case Kind::residue: return by_words(node, frame_.labels.residues.get(), "residues");
       case Kind::id: return by_ids(node);
       case Kind::index: return by_index(node);
+      case Kind::x: return by_coordinate(node, 0);
+      case Kind::y: return by_coordinate(node, 1);
+      case Kind::z: return by_coordinate(node, 2);
       default: break;
     }
     std::vector<char> left = mask(node.left);
@@ -236,6 +264,18 @@ class AtomSelection::Evaluator {
              " atoms, counted from 0");
       std::fill(result.begin() + range.first, result.begin() + range.last + 1, 1);
     }
+    return result;
+  }
+
+  std::vector<char> by_coordinate(const Node& node, std::int64_t column) const {
+    std::vector<char> result(atoms_);
+    frame_.points.visit([&](const auto& points) {
+      for (std::size_t atom = 0; atom < atoms_; ++atom) {
+        const auto value = static_cast<double>(points(static_cast<std::int64_t>(atom), column));
+        for (const auto& [low, high] : node.intervals)
+          if (low <= value && value < high) result[atom] = 1;
+      }
+    });
     return result;
   }
 

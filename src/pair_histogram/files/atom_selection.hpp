@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pair_histogram/files/trajectory.hpp"
@@ -17,6 +18,9 @@ namespace gradus::files {
 ///   of these words, spelt as in the file
 /// * id or index, followed by integers and inclusive ranges A-B: selects by the file's ids, or by the positions in the
 ///   frame, counted from 0
+/// * x, y or z, followed by ranges A:B: selects the atoms whose coordinate in the file is at least A and below B. A or
+/// B
+///   may be left out
 /// * not, and, or, in this order of precedence, and parentheses
 class AtomSelection {
  public:
@@ -33,7 +37,21 @@ class AtomSelection {
   bool is_by_place() const;
 
  private:
-  enum class Kind : std::uint8_t { all, type, element, name, residue, id, index, negation, conjunction, disjunction };
+  enum class Kind : std::uint8_t {
+    all,
+    type,
+    element,
+    name,
+    residue,
+    id,
+    index,
+    x,
+    y,
+    z,
+    negation,
+    conjunction,
+    disjunction
+  };
   struct Range {
     std::int64_t first = 0;
     std::int64_t last = 0;
@@ -42,6 +60,7 @@ class AtomSelection {
     Kind kind = Kind::all;
     std::vector<std::string> words;
     std::vector<Range> ranges;
+    std::vector<std::pair<double, double>> intervals;
     std::size_t left = 0;  ///< index of the left operand in `nodes_`; `right` is the index of the right operand
     std::size_t right = 0;
   };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,6 +68,7 @@ class TrajectoryReader {
   /// Skips the next frame and reads only its length. Returns false if there was no frame.
   bool skip() { return parser_->read(FrameParts::none).has_value(); }
   bool is_last_line_open() const { return parser_->is_last_line_open(); }
+  void set_memory_check(std::function<void(std::uint64_t bytes)> check) { parser_->set_memory_check(std::move(check)); }
 
  private:
   std::unique_ptr<MappedFile> file_;
@@ -91,6 +94,10 @@ class FrameReader {
   /// For a trajectory, returns FrameParser::is_last_line_open(). For a table, returns false.
   bool is_last_line_open() const { return trajectory_ != nullptr && trajectory_->is_last_line_open(); }
   LengthUnit unit() const { return unit_; }
+  /// Calls FrameParser::set_memory_check() if the file is a trajectory.
+  void set_memory_check(std::function<void(std::uint64_t bytes)> check) {
+    if (trajectory_) trajectory_->set_memory_check(std::move(check));
+  }
 
  private:
   std::string path_;

@@ -31,6 +31,7 @@ class DcdFrames : public FrameParser {
       if (parts != FrameParts::none) read_cell(cell, frame);
     }
     if (parts == FrameParts::all) {
+      check_memory(atoms_);
       std::vector<double> coordinates(axes * static_cast<std::size_t>(atoms_));
       for (std::size_t axis = 0; axis < axes; ++axis) read_axis(axis, coordinates);
       frame.points = points_of(std::move(coordinates));
@@ -112,8 +113,9 @@ class DcdFrames : public FrameParser {
     constexpr std::size_t fourth = 11;
     constexpr std::size_t version = 19;
     if (number(fixed_atoms) != 0)
-      refuse("it leaves out " + std::to_string(number(fixed_atoms)) +
-             " fixed atoms, which is not read; write all atoms of all frames");
+      refuse("the frames after the first leave out " + std::to_string(number(fixed_atoms)) + " fixed " +
+             (number(fixed_atoms) == 1 ? "atom" : "atoms") +
+             "; such files are not read; write the trajectory with all atoms in every frame");
     version_ = number(version);
     has_cell_ = version_ != 0 && number(cell) != 0;
     has_fourth_ = version_ != 0 && number(fourth) != 0;

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "files/format.hpp"
@@ -35,6 +37,9 @@ struct AtomLabels {
   std::shared_ptr<const AtomWords> elements;
   std::shared_ptr<const AtomWords> names;
   std::shared_ptr<const AtomWords> residues;
+  /// One number per atom. Consecutive atoms of one residue have the same number.
+  std::shared_ptr<const std::vector<std::int64_t>> residue_numbers;
+  std::shared_ptr<const AtomWords> molecules;  ///< "0": the atom belongs to no molecule
   std::shared_ptr<const std::vector<std::int64_t>> ids;
 };
 
@@ -77,6 +82,16 @@ class FrameParser {
   virtual std::optional<Frame> read(FrameParts parts) = 0;
   /// Returns true if the last line of the last frame has no line end. The line may then be cut off.
   virtual bool is_last_line_open() const { return false; }
+  /// `check` receives the bytes that the positions of a frame take, before they are allocated. It may throw.
+  void set_memory_check(std::function<void(std::uint64_t bytes)> check) { check_ = std::move(check); }
+
+ protected:
+  void check_memory(std::int64_t atoms) const {
+    if (check_) check_(static_cast<std::uint64_t>(atoms) * 3 * sizeof(double));
+  }
+
+ private:
+  std::function<void(std::uint64_t bytes)> check_;
 };
 
 /// A trajectory format. The source file of each reader ends with the TrajectoryFormat object of its format;

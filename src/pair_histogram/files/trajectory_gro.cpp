@@ -39,9 +39,11 @@ class GroFrames : public TextFrames {
 
   std::vector<double> atoms(std::int64_t count, AtomLabels& labels_of_frame) {
     static constexpr std::array<const char*, axes> names = {"x", "y", "z"};
+    check_memory_of(count);
     std::vector<double> coordinates;
     AtomWordsBuilder residues;
     AtomWordsBuilder atom_names;
+    ResidueBuilder residue_numbers;
     std::vector<std::int64_t> ids;
     bool has_ids = labels();
     std::size_t width = 0;
@@ -55,6 +57,7 @@ class GroFrames : public TextFrames {
       for (std::size_t axis = 0; axis < axes; ++axis)
         coordinates.push_back(number(trimmed(text.substr(first_coordinate + axis * width, width)), names[axis]));
       if (!labels()) continue;
+      residue_numbers.add(text.substr(0, 2 * label_width));
       residues.add(trimmed(text.substr(label_width, label_width)));
       atom_names.add(trimmed(text.substr(2 * label_width, label_width)));
       const std::string_view word = trimmed(text.substr(3 * label_width, label_width));
@@ -69,6 +72,7 @@ class GroFrames : public TextFrames {
     }
     if (labels()) {
       labels_of_frame.residues = residues.finish();
+      labels_of_frame.residue_numbers = residue_numbers.finish();
       labels_of_frame.names = atom_names.finish();
       if (has_ids) labels_of_frame.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(ids));
     }

@@ -175,6 +175,7 @@ class LammpsFrames : public TextFrames {
       };
       if (labels()) label("type", columns.type);
       if (labels()) label("element", columns.element);
+      if (labels()) label("mol", columns.molecule);
       label("id", columns.id);
       return columns;
     }
@@ -216,7 +217,7 @@ extern constinit const TrajectoryFormat lammps_trajectories{
                       "names. The box "
                       "repeats in the directions whose bounds are `pp`. Its bounds are lines `low high`, or of the "
                       "forms `xy xz yz` "
-                      "and `abc origin`. `id`, `type` and `element` are read for selections"},
+                      "and `abc origin`. `id`, `type` and `element` are read for selections, `mol` for molecules"},
     .recognises = [](std::string_view beginning) { return beginning.starts_with("ITEM:"); },
     .of_text = make_frame_parser<LammpsFrames>,
 };

@@ -66,6 +66,7 @@ class PdbFrames : public TextFrames {
     std::vector<double> coordinates;
     AtomWordsBuilder names;
     AtomWordsBuilder residues;
+    ResidueBuilder residue_numbers;
     AtomWordsBuilder elements;
     std::vector<std::int64_t> ids;
     bool has_elements = true;
@@ -83,6 +84,7 @@ class PdbFrames : public TextFrames {
     if (!labels()) return;
     atoms.names.add(Field{12, 4}.in(text));
     atoms.residues.add(Field{17, 4}.in(text));
+    atoms.residue_numbers.add(text.substr(17, 10));  // the name, the chain, the number and the code of insertion
     const std::string_view element = Field{76, 2}.in(text);
     atoms.has_elements = atoms.has_elements && !element.empty();
     atoms.elements.add(element);
@@ -96,6 +98,7 @@ class PdbFrames : public TextFrames {
   static void set_labels(Atoms& atoms, AtomLabels& of_frame) {
     of_frame.names = atoms.names.finish();
     of_frame.residues = atoms.residues.finish();
+    of_frame.residue_numbers = atoms.residue_numbers.finish();
     if (atoms.has_elements) of_frame.elements = atoms.elements.finish();
     // Large files have letters or asterisks in place of the numbers.
     if (atoms.has_ids) of_frame.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(atoms.ids));

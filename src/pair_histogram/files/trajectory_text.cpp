@@ -280,11 +280,13 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
   static constexpr std::array<const char*, trajectory_axes> names = {"x", "y", "z"};
   // For a stream of unknown length, memory for at most this many atoms is allocated in advance.
   constexpr std::int64_t believed = 1 << 20;
+  check_memory_of(count);
   std::vector<double> coordinates;
   coordinates.reserve(
       static_cast<std::size_t>(trajectory_axes * (text_->bytes_left() ? count : std::min(count, believed))));
   AtomWordsBuilder types;
   AtomWordsBuilder elements;
+  AtomWordsBuilder molecules;
   std::vector<std::int64_t> ids;
   for (std::int64_t atom = 0; atom < count; ++atom) {
     honour_stop(atom);
@@ -301,6 +303,7 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
         if (columns.position[axis] == column) position[axis] = number(word, names[axis]);
       if (columns.type == column) types.add(word);
       if (columns.element == column) elements.add(word);
+      if (columns.molecule == column) molecules.add(word);
       if (columns.id == column) {
         std::int64_t id = 0;
         const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
@@ -316,9 +319,10 @@ std::vector<double> TextFrames::positions(std::int64_t count, const Columns& col
     if (column != columns.named)
       fail(std::to_string(column) + " columns, but the frame names " + std::to_string(columns.named));
   }
-  if (columns.id) sort_by_id(ids, coordinates, {&types, &elements});
+  if (columns.id) sort_by_id(ids, coordinates, {&types, &elements, &molecules});
   if (columns.type) labels.types = types.finish();
   if (columns.element) labels.elements = elements.finish();
+  if (columns.molecule) labels.molecules = molecules.finish();
   if (columns.id) labels.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(ids));
   return coordinates;
 }

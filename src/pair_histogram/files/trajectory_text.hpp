@@ -34,6 +34,25 @@ class AtomWordsBuilder {
   std::unordered_map<std::string, std::int32_t> numbers_;
 };
 
+/// Numbers residues: a residue is a run of atoms with the same words.
+class ResidueBuilder {
+ public:
+  /// `words` are all words that identify the residue of the next atom.
+  void add(std::string_view words) {
+    if (numbers_.empty() || words != last_) ++number_;
+    last_ = words;
+    numbers_.push_back(number_);
+  }
+  std::shared_ptr<const std::vector<std::int64_t>> finish() {
+    return std::make_shared<const std::vector<std::int64_t>>(std::move(numbers_));
+  }
+
+ private:
+  std::string last_;
+  std::int64_t number_ = -1;
+  std::vector<std::int64_t> numbers_;
+};
+
 /// The numbers of three vectors, one vector after another.
 using BoxVectors = std::array<double, trajectory_axes * trajectory_axes>;
 
@@ -79,6 +98,10 @@ class TextFrames : public FrameParser {
   /// least `least` bytes.
   std::int64_t atom_count(std::string_view text, std::int64_t least) const;
   std::int64_t check_count(std::int64_t count, std::int64_t least) const;
+  /// Calls check_memory() if check_count() has compared the number of atoms with the size of the file.
+  void check_memory_of(std::int64_t count) const {
+    if (text_->bytes_left()) check_memory(count);
+  }
   double number(std::string_view word, const char* what) const;
   /// Skips the lines of the atoms. A line that begins with `head` is an error, because the frame then has fewer atoms
   /// than it claims.
@@ -95,6 +118,7 @@ class TextFrames : public FrameParser {
     bool scaled = false;
     std::optional<std::size_t> type;
     std::optional<std::size_t> element;
+    std::optional<std::size_t> molecule;
     std::optional<std::size_t> id;
   };
   /// Reads the lines of the atoms and sets the requested labels. Returns the coordinates. If the atoms have ids, the

@@ -56,6 +56,7 @@ std::int64_t XdrFrames::atom_count() {
 Points XdrFrames::positions(std::int64_t atoms, std::size_t size) {
   const std::uint64_t numbers = static_cast<std::uint64_t>(trajectory_axes) * static_cast<std::uint64_t>(atoms);
   need(numbers * size, "the positions");
+  check_memory(atoms);
   std::vector<double> coordinates(numbers);
   for (std::size_t index = 0; index < coordinates.size(); ++index) {
     honour_stop(static_cast<std::int64_t>(index));

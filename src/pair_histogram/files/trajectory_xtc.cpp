@@ -131,6 +131,7 @@ class XtcFrames : public XdrFrames {
       // Each atom takes at least two bits.
       if (static_cast<std::uint64_t>(atoms) > 4 * count)
         fail(std::to_string(atoms) + " atoms do not fit into " + std::to_string(count) + " bytes");
+      check_memory(atoms);
       std::vector<double> coordinates;
       coordinates.reserve(static_cast<std::size_t>(trajectory_axes * atoms));
       decompress(BitReader(rest().first(static_cast<std::size_t>(count))), atoms, least, greatest, index, precision,
