@@ -242,7 +242,7 @@ std::string hint_of_restarts(const KMeansArguments& arguments, const Rows& point
   constexpr double soon = 0.01;
   constexpr double difference = 1e-3;
   constexpr int restarts = 10;
-  if (seconds > soon || arguments.options.restarts > 1 || !why_nothing_is_random(arguments.options.init).empty() ||
+  if (seconds > soon || arguments.options.restarts != 1 || !why_nothing_is_random(arguments.options.init).empty() ||
       !kmeans_detail::graph_file(execution).empty())
     return "";
   KMeansOptions options = arguments.options;
@@ -611,7 +611,10 @@ int cluster(KMeansArguments& given, const Session& session, const PointFiles& fi
   KMeansResult<T>& result = choice.result;
   options.clusters = result.centroids.rows();
   // The record names the number of moves, because another run would make other moves in the same time.
+  if (options.restarts == 0 && !arguments.chooses())
+    options.restarts = result.restart + 1;  // the best one is found again
   if (std::exchange(options.quality, false)) options.quality_moves = result.quality_moves;
+  given.options.restarts = options.restarts;
   given.options.quality = options.quality;
   given.options.quality_moves = options.quality_moves;
   mapped.require_unchanged({memory.weights.data(), memory.initial_centroids.data()});

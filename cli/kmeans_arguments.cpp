@@ -1,5 +1,6 @@
 #include "cli/kmeans_arguments.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -146,6 +147,7 @@ void add_fit_options(Options& options, KMeansArguments& arguments, Session& sess
       continue;
     }
     CLI::Option& option = options.row(row, &fit);
+    if (row.name == "restarts") option.transform([](const std::string& text) { return text == "auto" ? "0" : text; });
     if (kmeans_detail::is_of_optimum(row)) continue;
     options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
       if (arguments.optimal) return why_optimal();
@@ -155,7 +157,7 @@ void add_fit_options(Options& options, KMeansArguments& arguments, Session& sess
       if (row.name == "balanced")
         return fit.size_min > 0 || fit.size_max > 0 ? "--size-min or --size-max sets the limits" : "";
       const bool is_random =
-          row.name == "seed" || row.name == "init_rows" || (row.name == "restarts" && fit.restarts > 1);
+          row.name == "seed" || row.name == "init_rows" || (row.name == "restarts" && fit.restarts != 1);
       return is_random ? why_nothing_is_random(fit.init) : "";
     });
   }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Tests the preset demo: a build of k-means only, for this machine's instruction set.
 # usage: one_problem_test.sh SOURCE-FOLDER C++-COMPILER [--build]
-# --build: also builds and runs the program, which takes minutes. Without --build, the test only configures.
+# --build: also builds and runs the program, which takes minutes. Without --build, the test configures and compiles
+# without code.
 set -eu
 source=$1
 compiler=$2
@@ -43,6 +44,14 @@ if grep -E '/(src|bench|cli)/(life|locks|matmul|pair_histogram|sets|shortest_pat
   fail 'the program would be built with other problems'
 fi
 if grep ' -c .*\.c[px][px]$' "$work/plan" | grep -v -e ' -march=native '; then fail 'that is not for this machine alone'; fi
+
+printf '== internal names\n'
+# Each target of the library is one unit here, so that any two of its files with equal internal names are found.
+configure -D CMAKE_UNITY_BUILD_BATCH_SIZE=0 || { cat "$work/output"; exit 1; }
+ninja -C "$work/build" -t commands gradus_problems_objects gradus_files |
+  sed -n 's/ -o [^ ]*\.o -c .*unity[^ ]*cxx$/& -fsyntax-only -O0/p' >"$work/units"
+[ "$(wc -l <"$work/units")" -eq 3 ] || fail 'the library has other units than its floors, its problem and its files'
+(cd "$work/build" && xargs -P 2 -d '\n' -I '{}' sh -c '{}' <"$work/units") || fail 'files have equal internal names: rename one of them'
 
 [ "$build" = --build ] || exit 0
 cmake --build "$work/build" --target gradus

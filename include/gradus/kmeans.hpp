@@ -166,7 +166,7 @@ struct KMeansOptions {
   /// these rows is kept in memory for the choice. Throws UsageError for fewer rows than clusters. `first` and `given`
   /// ignore it.
   std::int64_t init_rows = 0;
-  int restarts = 1;  ///< number of fits with different seeds; the one with the smallest inertia wins
+  int restarts = 1;  ///< number of fits with different seeds, of which the best wins; 0: as many as pay
   int max_iterations = 300;
   /// Stops when the sum of the centroids' squared movements is at most tolerance times the mean variance of the columns
   /// (scikit-learn's definition, computed from exact sums). 0 disables this rule. In any case, the fit stops when no

@@ -274,7 +274,8 @@ def kmeans(
 
     .. <options of kmeans as text, but clusters init>
     init_rows : int; choose the first centroids from this many rows, drawn at random without replacement; 0: from all
-    restarts : int; number of fits, each from its own seed; the one with the least inertia is kept
+    restarts : int; number of fits, each from its own seed; the one with the least inertia is kept; 0: fit until most
+        fits came after the best one, at most 100 times
     max_iterations : int; iteration limit
     tolerance : float; stop when the centroids' squared movements sum to at most this times the mean variance of a
         column, as scikit-learn does; 0: never
@@ -336,7 +337,7 @@ def kmeans(
         if method == "given" and _fitted_folder.is_folder(init):
             start = _fitted_folder.centroids_of(init, points, clusters, metric, standardize)
         given = _given(start, dtype, number)
-        if restarts > 1 and not is_random(init):
+        if restarts != 1 and not is_random(init):
             raise UsageError.about("restarts", f"{restarts}, but with this `init` nothing is random; leave restarts out")
         weighed = _weights(weights, rows, number, dtype, init=given)
         labels = _arrays.new((len(rows),), _LABEL, rows, number)

@@ -132,7 +132,8 @@ def kmeans_batch(
 
     .. <options of kmeans as text, but clusters init quality>
     init_rows : int; choose the first centroids from this many rows, drawn at random without replacement; 0: from all
-    restarts : int; number of fits, each from its own seed; the one with the least inertia is kept
+    restarts : int; number of fits, each from its own seed; the one with the least inertia is kept; 0: fit until most
+        fits came after the best one, at most 100 times
     max_iterations : int; iteration limit
     tolerance : float; stop when the centroids' squared movements sum to at most this times the mean variance of a
         column, as scikit-learn does; 0: never

@@ -18,7 +18,10 @@ void throw_bad_value(const char* what, std::int64_t row, std::int64_t column, do
                     .row = row,
                     .column = column,
                     .value = number_text(value),
-                    .allowed = "-2^500 to 2^500"});
+                    .allowed = "-2^500 to 2^500",
+                    .remedy = std::isnan(value) ? "leave out rows with missing values, or fill them in first; NumPy's "
+                                                  "where(isnan(x), nanmean(x, axis=0), x) fills in column means"
+                                                : ""});
 }
 
 }  // namespace gradus::core

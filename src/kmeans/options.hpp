@@ -21,8 +21,10 @@ inline constexpr auto option_rows<KMeansOptions> = std::to_array<Option>({
          .calls = "kmeans_initial_centroids kmeans_memory"}),
     option<&KMeansOptions::restarts>(
         {.name = "restarts",
-         .help = "number of fits, each from its own seed; the one with the least inertia is kept",
-         .least = 1,
+         .help =
+             "number of fits, each from its own seed; the one with the least inertia is kept; 0: fit until most fits "
+             "came after the best one, at most 100 times",
+         .least = 0,
          .calls = "kmeans_memory kmeans_bisecting"}),
     option<&KMeansOptions::max_iterations>(
         {.name = "max_iterations", .help = "iteration limit", .least = 1, .calls = "kmeans_bisecting"}),

@@ -134,7 +134,7 @@ Centered centered(const PointRows<T>& points, const KMeansStandardization& by, c
 }
 
 template <class T>
-void check(const PointRows<T>& points, const KMeansProjectionOptions& options, const Execution& execution) {
+void check_projection(const PointRows<T>& points, const KMeansProjectionOptions& options, const Execution& execution) {
   execution::check_execution(execution);
   kmeans_detail::check_points(points, execution);
   if (!points.place().is_host())
@@ -155,7 +155,7 @@ template <class T>
 KMeansProjection kmeans_detail::projection_of(const PointRows<T>& points, const KMeansStandardization& by,
                                               const KMeansProjectionOptions& options, const Execution& execution) {
   return execution::whole_call([&] {
-    check(points, options, execution);
+    check_projection(points, options, execution);
     execution::check_memory(kmeans_detail::projection_bytes(points.rows(), points.columns(), options), execution,
                             "ask for fewer points");
     KMeansProjection found{.rows = rows_shown(points.rows(), points.columns(), options), .places = {}};

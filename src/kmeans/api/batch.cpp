@@ -7,9 +7,9 @@
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans_batch.hpp"
 #include "kmeans/api/kmeans_of.hpp"
-#include "kmeans/batch/problems.hpp"
-#include "kmeans/batch/schedule.hpp"
 #include "kmeans/kmeans.hpp"
+#include "kmeans/problems/problems.hpp"
+#include "kmeans/problems/schedule.hpp"
 
 namespace gradus {
 

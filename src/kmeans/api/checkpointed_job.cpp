@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "kmeans/checkpoint/restart_limit.hpp"
+
 namespace gradus::kmeans_detail {
 
 namespace {
@@ -64,7 +66,7 @@ CheckpointedJob<T> checkpointed_job(const FitCall<T>& call, const JobPlan<T>& pl
   if (found) {
     checkpointed.resumed = true;
     checkpointed.state = std::move(*found);
-    tell("'" + wanted.file + "' is resumed: " + place_of(checkpointed.state, options.restarts));
+    tell("'" + wanted.file + "' is resumed: " + place_of(checkpointed.state, restart_limit(options)));
   } else if (wanted.resume) {
     tell("there is no checkpoint '" + wanted.file + "': the fit starts from the beginning");
   }

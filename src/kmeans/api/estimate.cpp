@@ -73,8 +73,6 @@ std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMe
   return std::max(visit, core::checked_multiply(static_cast<std::uint64_t>(rows), row_bytes, "points"));
 }
 
-}  // namespace
-
 /// Returns the bytes of hierarchical first centroids. A part may be larger than this estimate assumes, and its fit then
 /// compares its memory with the available memory again.
 std::uint64_t hierarchy_bytes(const Shape& shape, const KMeansOptions& options, const Execution& execution,
@@ -95,6 +93,8 @@ std::uint64_t hierarchy_bytes(const Shape& shape, const KMeansOptions& options, 
          std::max(host_memory(coarse, {}, execution, variant, SeedingFilter::never), of_part);
 }
 
+}  // namespace
+
 std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, const Execution& execution,
                           const Variant& variant, SeedingFilter filter, Extent extent) {
   const auto n = static_cast<std::uint64_t>(shape.points);
@@ -106,7 +106,7 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
   std::uint64_t bytes = 4 * centroid_bytes;  // the centroids of the current, the next and the best fit
   const bool moves = extent == Extent::fit && asks_for_moves(options);
   // The labels of the current and the best fit.
-  if (extent == Extent::fit) bytes += (options.restarts > 1 || moves ? 8 : 4) * n;
+  if (extent == Extent::fit) bytes += (options.restarts != 1 || moves ? 8 : 4) * n;
   if (moves)
     bytes = core::checked_add(bytes, 2 * centroid_bytes + move_bytes(shape, cpu::thread_count(execution)), "points");
   if (extent == Extent::fit && !options.checkpoint.file.empty()) bytes += checkpoint_bytes(centroid_bytes);

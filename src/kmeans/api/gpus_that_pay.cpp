@@ -104,7 +104,8 @@ std::vector<int> kmeans_gpus(const KMeansShape& shape, const KMeansOptions& opti
   };
   // Most fits end far below the limit of their iterations.
   constexpr int usual_iterations = 20;
-  const std::int64_t iterations = std::int64_t{std::min(options.max_iterations, usual_iterations)} * options.restarts;
+  const std::int64_t iterations =
+      std::int64_t{std::min(options.max_iterations, usual_iterations)} * std::max(options.restarts, 1);
   const int count = room::gpus_that_pay(sizes, iterations, execution::rates_of(gpus), can_run);
   if (count < 2) return {};
   return {gpus.begin(), gpus.begin() + count};

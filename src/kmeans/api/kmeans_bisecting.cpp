@@ -41,6 +41,7 @@ void check_bisecting(MatrixView<const T> points, const KMeansOptions& options, K
     if (!room::is_of_bisecting(row) && row.get(&options) != row.default_value()) refuse_in_bisecting(row.name);
   if (!options.checkpoint.file.empty()) refuse_in_bisecting("checkpoint");
   if (options.init == KMeansInit::given) refuse_in_bisecting("init");
+  if (options.restarts == 0) refuse_in_bisecting("restarts");
   const std::int64_t different = room::count_different<T>(
       room::HostPoints<T>(points, memory.weights, cpu::thread_count(execution), execution.stop), options.clusters);
   if (different < options.clusters && !room::accepts_fewer_different(options))

@@ -9,6 +9,7 @@
 #include "kmeans/api/checkpointed_job.hpp"
 #include "kmeans/api/prepared_fit.hpp"
 #include "kmeans/api/run.hpp"
+#include "kmeans/checkpoint/restart_limit.hpp"
 #include "kmeans/lloyd/statistics.hpp"
 #include "kmeans/quality/moves.hpp"
 #include "kmeans/sizes/limited_sizes.hpp"
@@ -60,7 +61,8 @@ class Restarts {
     const int first = checkpointed_.state.restart;
     std::optional<KMeansResult<T>> best = std::move(checkpointed_.state.best);
     bool is_complete = !best;
-    for (int restart = first; restart < call_.options.restarts; ++restart) {
+    for (int restart = first; restart < restart_limit(call_.options); ++restart) {
+      if (best && is_enough(call_.options, restart, best->restart)) break;
       try {
         KMeansResult<T> result = fit_once(restart, best ? &*best : nullptr);
         if (best && !(result.inertia < best->inertia)) continue;
@@ -78,8 +80,8 @@ class Restarts {
     best->resumed = checkpointed_.resumed;
     best->metric = call_.options.metric;
     if (!call_.options.checkpoint.file.empty()) call_.ranks.agree([&] { checkpointed_.inputs.require_unchanged(); });
-    if (checkpointed_.file && (first < call_.options.restarts || best->quality_moves > moves_before)) {
-      checkpointed_.file->begin_fit(call_.options.restarts, &*best);
+    if (checkpointed_.file && (first < restart_limit(call_.options) || best->quality_moves > moves_before)) {
+      checkpointed_.file->begin_fit(restart_limit(call_.options), &*best);
       checkpointed_.file->write_moves(checkpointed_.state.moves);
       checkpointed_.file->wait();
     }
@@ -113,9 +115,10 @@ class Restarts {
     CheckpointFile<T>* const file = checkpointed_.file.get();
     MoveState& state = checkpointed_.state.moves;
     if (state.budget == 0) state.budget = core::seconds_since(start_);
-    if (file != nullptr) file->begin_fit(call_.options.restarts, &best);
-    const MoveCalls<T> calls{[&](MatrixView<const T> centroids) {
+    if (file != nullptr) file->begin_fit(restart_limit(call_.options), &best);
+    const MoveCalls<T> calls{[&](MatrixView<const T> centroids, Checkpoints<T>& observer) {
                                Problem<T> problem = problem_from(centroids);
+                               problem.checkpoints = &observer;
                                Execution here = plan_.here;
                                here.progress = nullptr;
                                return run(*plan_.variant, problem, here, phases_);

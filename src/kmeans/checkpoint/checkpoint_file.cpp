@@ -15,6 +15,7 @@
 #include "core/text.hpp"
 #include "cpu/row_hash.hpp"
 #include "cpu/threads.hpp"
+#include "kmeans/checkpoint/restart_limit.hpp"
 #include "kmeans/points/gpu_source.hpp"
 #include "ranks/same_call.hpp"
 
@@ -156,8 +157,8 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   const auto require_rows = [&](const Matrix<T>& centroids) {
     if (centroids.rows() != options.clusters) refuse("it holds another number of centroids than it says");
   };
-  if (progress.size() != 4 || progress[0] < 0 || progress[0] > options.restarts || progress[1] < -1 ||
-      progress[1] >= progress[0] || (progress[0] == options.restarts && progress[1] < 0) || progress[3] < 0 ||
+  if (progress.size() != 4 || progress[0] < 0 || progress[0] > restart_limit(options) || progress[1] < -1 ||
+      progress[1] >= progress[0] || (progress[0] == restart_limit(options) && progress[1] < 0) || progress[3] < 0 ||
       progress[3] > static_cast<std::int64_t>(KMeansStopReason::iteration_limit))
     refuse("its progress record is invalid");
   JobState<T> state;
@@ -193,9 +194,10 @@ std::optional<JobState<T>> read_checkpoint(const KMeansOptions& options, const s
   if (arrays.has("moves")) {
     const std::vector<std::int64_t> moves = arrays.get<std::int64_t>("moves");
     const std::vector<double> seconds = arrays.get<double>("move_seconds");
-    const bool has_numbers = moves.size() >= 2 && moves[0] >= 0 && moves[1] > 0 && seconds.size() == 2;
-    if (!has_numbers || progress[0] < options.restarts) refuse("its record of moves is invalid");
-    state.moves = {moves[0], moves[1], {moves.begin() + 2, moves.end()}, seconds[0], seconds[1]};
+    const bool has_numbers = moves.size() >= 4 && moves[0] >= 0 && moves[1] > 0 && seconds.size() == 3;
+    if (!has_numbers || progress[0] < restart_limit(options)) refuse("its record of moves is invalid");
+    state.moves = {moves[0],   moves[1],   moves[2] != 0, moves[3] != 0, {moves.begin() + 4, moves.end()},
+                   seconds[0], seconds[1], seconds[2]};
     for (const std::int64_t cluster : state.moves.closed)
       if (cluster < 0 || cluster >= options.clusters) refuse("its record of moves is invalid");
   }
@@ -320,10 +322,10 @@ template <class T>
 void CheckpointFile<T>::write_moves(const MoveState& moves) {
   core::NpzContent content = begin();
   if (moves.breadth > 0) {
-    std::vector<std::int64_t> numbers{moves.moves, moves.breadth};
+    std::vector<std::int64_t> numbers{moves.moves, moves.breadth, moves.swaps_failed, moves.transfers_failed};
     numbers.insert(numbers.end(), moves.closed.begin(), moves.closed.end());
     add_vector(content, "moves", std::span<const std::int64_t>(numbers));
-    add_vector(content, "move_seconds", std::span<const double>(std::array{moves.budget, moves.spent}));
+    add_vector(content, "move_seconds", std::span<const double>(std::array{moves.budget, moves.spent, moves.total}));
   }
   start(std::move(content));
 }

@@ -71,13 +71,13 @@ void describe_weights(VectorView<const T> weights, Statistics& statistics, const
 }
 
 /// The size of the bounding box of points and initial centroids.
-struct Box {
+struct BoundingBox {
   double longest = 0;   ///< length of the longest side
   double farthest = 0;  ///< squared distance between opposite corners
 };
 
-Box box_of(const Statistics& statistics) {
-  Box box;
+BoundingBox box_of(const Statistics& statistics) {
+  BoundingBox box;
   for (std::size_t column = 0; column < statistics.lowest.size(); ++column) {
     const double extent = statistics.highest[column] - statistics.lowest[column];
     box.farthest += extent * extent;

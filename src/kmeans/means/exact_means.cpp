@@ -36,13 +36,13 @@ std::vector<std::vector<std::int64_t>> members_of(const Problem<T>& problem, con
 constexpr std::size_t most_sums = 16384;  // number of sums that are computed at a time
 
 /// Up to `most_sums` columns of one wanted mean.
-struct Piece {
+struct PieceOfMean {
   std::size_t wanted;  ///< index of the mean in `wanted`
   std::span<const std::int32_t> dims;
 };
 
-std::vector<Piece> pieces_of(std::span<const DoubtfulMean> wanted) {
-  std::vector<Piece> pieces;
+std::vector<PieceOfMean> pieces_of(std::span<const DoubtfulMean> wanted) {
+  std::vector<PieceOfMean> pieces;
   for (std::size_t index = 0; index < wanted.size(); ++index) {
     const std::span<const std::int32_t> dims = wanted[index].dims;
     for (std::size_t first = 0; first < dims.size(); first += most_sums)
@@ -120,7 +120,7 @@ void exact_means(const Problem<T>& problem, const std::int32_t* labels, std::spa
   core::Ranks& ranks = problem.ranks();
   const std::vector<std::vector<std::int64_t>> members =
       ranks.agree([&] { return members_of(problem, labels, relocations, wanted); });
-  const std::vector<Piece> pieces = pieces_of(wanted);
+  const std::vector<PieceOfMean> pieces = pieces_of(wanted);
   for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
     // Selects the next pieces, and the points of the pieces' clusters. With several ranks, the selection must not
     // depend on the number of this rank's points, because all ranks must select the same pieces.

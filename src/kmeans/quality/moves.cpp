@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "core/philox.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
+#include "kmeans/lloyd/checkpoints.hpp"
 #include "kmeans/quality/swaps.hpp"
 #include "kmeans/sizes/limited_sizes.hpp"
 #include "ranks/ranks.hpp"
@@ -19,6 +22,40 @@ namespace {
 
 /// Streams of random numbers below this one belong to the first centroids.
 constexpr std::uint64_t first_stream = std::uint64_t{1} << 40;
+
+/// Returns the least gain of transfers, as a share of the inertia, that pays for a fit. Swaps lower the inertia more
+/// until they fail.
+constexpr double least_transfer_gain(bool swaps_failed) { return swaps_failed ? 1e-4 : 1e-3; }
+
+/// Thrown to end a fit that seems unable to reach its goal.
+struct Hopeless {};
+
+/// Observes the iterations of a fit. Their records have the explained inertia (Lloyd::explain()), which grows.
+template <class T>
+class Observer final : public Checkpoints<T> {
+ public:
+  explicit Observer(double goal) : goal_(goal) {}
+
+  bool is_due(int) const override { return true; }
+  int steps_to_make(int) const override { return 1; }
+  /// Throws Hopeless if the explained inertia stays below the goal although it grows by several times the last growth:
+  /// a fit whose steps shrink by a ninth grows by eight times as much in all further iterations.
+  void write(const FitView<T>& fit) override {
+    iteration_ = fit.history.size() - 1;
+    explained_ = fit.history.back().inertia;
+    if (iteration_ == 0) return;
+    if (explained_ + 8 * (explained_ - fit.history[iteration_ - 1].inertia) < goal_) throw Hopeless();
+  }
+
+  /// Return the last iteration that was observed, and its explained inertia. 0 is none.
+  std::size_t iteration() const { return iteration_; }
+  double explained() const { return explained_; }
+
+ private:
+  double goal_;
+  std::size_t iteration_ = 0;
+  double explained_ = 0;
+};
 
 std::int64_t first_breadth(std::int64_t clusters) { return std::clamp<std::int64_t>(clusters / 8, 1, 16); }
 
@@ -41,9 +78,12 @@ class Search {
     report();
     while (!is_done(last)) {
       const double before = state_.spent;
-      const std::vector<Swap> swaps = choose();
-      if (swaps.empty()) return;
-      move(swaps);
+      measure();
+      if (!transfer()) {
+        const std::vector<Swap> swaps = choose();
+        if (swaps.empty()) break;
+        swap(swaps);
+      }
       state_.spent = spent_before + core::seconds_since(start);
       last = state_.spent - before;
       calls_.after_move();
@@ -60,35 +100,90 @@ class Search {
     return ranks.any([&] { return ranks.is_first() && state_.spent + last / 2 > state_.budget; });
   }
 
-  std::vector<Swap> choose() {
-    const core::PhaseTimer timer(phases_, "swaps");
-    if (!is_measured_) swaps_.measure(best_.centroids.view(), best_.labels.data());
+  void measure() {
+    if (is_measured_) return;
+    const core::PhaseTimer timer(phases_, "measure");
+    swaps_.measure(best_.centroids.view(), best_.labels.data());
     is_measured_ = true;
-    const auto propose = [&] {
-      const core::Philox random(options_.seed, first_stream + static_cast<std::uint64_t>(state_.moves));
-      return swaps_.propose(best_.centroids.view(), closed_, random, state_.breadth);
-    };
-    std::vector<Swap> swaps = propose();
-    if (!swaps.empty() || state_.closed.empty()) return swaps;
-    open_all();
-    return propose();
+    transferred_.reset();
+    stream_ = -1;
   }
 
-  void move(const std::vector<Swap>& swaps) {
+  /// Transfers points, if that pays. Returns false if it does not, or if swaps have not failed and it is their turn.
+  bool transfer() {
+    if (state_.transfers_failed || (state_.moves % 2 != 0 && !state_.swaps_failed)) return false;
+    {
+      const core::PhaseTimer timer(phases_, "transfers");
+      if (!transferred_) transferred_ = swaps_.transfer(best_.centroids.view());
+      if (!(transferred_->gain / problem_.statistics.weight_scale >=
+            least_transfer_gain(state_.swaps_failed) * best_.inertia))
+        return false;
+    }
+    if (!try_centroids(std::as_const(transferred_->centroids).view())) state_.transfers_failed = true;
+    return true;
+  }
+
+  std::vector<Swap> choose() {
+    const core::PhaseTimer timer(phases_, "swaps");
+    // While single swaps fail, only the number of closed clusters grows with the number of moves, so that the same
+    // candidates are drawn again.
+    const std::int64_t stream = state_.moves - std::ssize(state_.closed);
+    if (stream != stream_) swaps_.draw(best_.centroids.view(), random(stream), state_.breadth);
+    stream_ = stream;
+    std::vector<Swap> swaps = swaps_.propose(closed_, state_.breadth);
+    if (!swaps.empty() || state_.closed.empty()) return swaps;
+    open_all();
+    stream_ = state_.moves;
+    swaps_.draw(best_.centroids.view(), random(stream_), state_.breadth);
+    return swaps_.propose(closed_, state_.breadth);
+  }
+
+  /// Returns an inertia in the unit of Lloyd::explain().
+  double scaled(double inertia) const {
+    const double scale = problem_.statistics.coordinate_scale;
+    const double halved = problem_.metric == KMeansMetric::cosine ? 2 : 1;
+    return halved * inertia * scale * problem_.statistics.weight_scale * scale;
+  }
+
+  core::Philox random(std::int64_t stream) const {
+    return core::Philox(options_.seed, first_stream + static_cast<std::uint64_t>(stream));
+  }
+
+  /// Fits from the centroids. Returns true if the inertia is smaller.
+  bool try_centroids(MatrixView<const T> centroids) {
+    ++state_.moves;
+    const double goal = state_.total - scaled(best_.inertia);
+    Observer<T> observer(state_.total == 0 ? -std::numeric_limits<double>::infinity() : goal);
+    KMeansResult<T> result;
+    try {
+      result = calls_.fit(centroids, observer);
+    } catch (const Hopeless&) {
+      return false;
+    } catch (...) {
+      --state_.moves;
+      throw;
+    }
+    if (state_.total == 0 && observer.iteration() > 0)
+      state_.total = observer.explained() + scaled(result.history[observer.iteration()].inertia);
+    if (!(result.inertia < best_.inertia)) return false;
+    result.restart = best_.restart;
+    best_ = std::move(result);
+    is_measured_ = false;
+    state_.transfers_failed = false;
+    open_all();
+    return true;
+  }
+
+  void swap(const std::vector<Swap>& swaps) {
     std::vector<std::int64_t> numbers;
     for (const Swap& swap : swaps) numbers.push_back(swap.row);
     const Matrix<T> rows = problem_.source->rows_at(numbers);
     Matrix<T> centroids = Matrix<T>::copy_of(std::as_const(best_.centroids).view());
     for (std::size_t swap = 0; swap < swaps.size(); ++swap)
       std::copy_n(rows.row(static_cast<std::int64_t>(swap)), problem_.d(), centroids.row(swaps[swap].removed));
-    KMeansResult<T> result = calls_.fit(std::as_const(centroids).view());
-    ++state_.moves;
-    if (result.inertia < best_.inertia) {
-      result.restart = best_.restart;
-      best_ = std::move(result);
-      is_measured_ = false;
-      open_all();
-    } else if (swaps.size() > 1) {
+    state_.swaps_failed = !try_centroids(std::as_const(centroids).view());
+    if (!state_.swaps_failed) return;
+    if (swaps.size() > 1) {
       state_.breadth = std::ssize(swaps) / 2;
     } else {
       const std::int32_t home = swaps.front().home;
@@ -121,8 +216,10 @@ class Search {
   KMeansResult<T>& best_;
   std::vector<Phase>& phases_;
   Swaps<T> swaps_;
-  std::vector<bool> closed_;  ///< state_.closed for all clusters
-  bool is_measured_ = false;  ///< true if swaps_ knows the prices of best_
+  std::vector<bool> closed_;                   ///< state_.closed for all clusters
+  std::optional<Transferred<T>> transferred_;  ///< transfers from best_, once they are computed
+  std::int64_t stream_ = -1;                   ///< random numbers with which candidates were drawn from best_; -1: none
+  bool is_measured_ = false;                   ///< true if swaps_ knows the prices of best_
 };
 
 }  // namespace

@@ -19,8 +19,9 @@ void check_moves(const KMeansOptions& options, const Execution& execution);
 /// The calls of a job around its moves.
 template <class T>
 struct MoveCalls {
-  std::function<KMeansResult<T>(MatrixView<const T>)> fit;  ///< fits from the given centroids
-  std::function<void()> after_move;                         ///< called after each move
+  /// Fits from the given centroids. The object is notified of each iteration.
+  std::function<KMeansResult<T>(MatrixView<const T>, Checkpoints<T>&)> fit;
+  std::function<void()> after_move;  ///< called after each move
 };
 
 /// Makes moves until `options.quality_moves` are made or, with `options.quality`, until they have taken

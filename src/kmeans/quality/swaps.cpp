@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -22,9 +23,18 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::string_view while_swapping = "stopped while improving the clustering";
-constexpr std::int64_t tile_points = 64;
+constexpr std::int64_t points_of_tile = 64;
 constexpr std::int64_t most_neighbours = 16;
 constexpr std::int64_t most_candidates = 64;
+constexpr double no_key = std::numeric_limits<double>::infinity();
+
+/// Returns the largest number of points that are examined for a transfer.
+std::int64_t most_transfers(std::int64_t points, std::int64_t dimensions) {
+  constexpr std::int64_t most = std::int64_t{1} << 14;
+  constexpr std::int64_t elements = std::int64_t{1} << 22;
+  return std::min(
+      {most, std::max<std::int64_t>(points / 4, 512), std::max<std::int64_t>(elements / dimensions, 64), points});
+}
 
 std::int64_t neighbour_count(std::int64_t clusters) { return std::min(most_neighbours, clusters - 1); }
 
@@ -38,15 +48,15 @@ double about_exponential(std::uint64_t bits) {
 }
 
 /// A point that may become a centroid.
-struct Candidate {
+struct DrawnRow {
   double key;  ///< infinite if the candidate is no point
   std::int64_t row;
 };
 
-bool precedes(const Candidate& a, const Candidate& b) { return a.key != b.key ? a.key < b.key : a.row < b.row; }
+bool precedes(const DrawnRow& a, const DrawnRow& b) { return a.key != b.key ? a.key < b.key : a.row < b.row; }
 
 /// Adds a candidate to a heap of the `count` smallest keys. The largest of them is at the front.
-void add(std::vector<Candidate>& heap, const Candidate& one, std::int64_t count) {
+void add(std::vector<DrawnRow>& heap, const DrawnRow& one, std::int64_t count) {
   if (std::ssize(heap) == count) {
     if (!precedes(one, heap.front())) return;
     std::ranges::pop_heap(heap, precedes);
@@ -56,38 +66,32 @@ void add(std::vector<Candidate>& heap, const Candidate& one, std::int64_t count)
   std::ranges::push_heap(heap, precedes);
 }
 
-/// Returns the numbers of `count` rows, drawn without replacement in proportion to share(point), or of all rows with a
-/// share if these are fewer. Collective.
-//
-// A point's key is a random number divided by its share. If the random numbers are exponential, the points with the
-// smallest keys are such a sample (P. Efraimidis and P. Spirakis, "Weighted random sampling with a reservoir", 2006).
-std::vector<std::int64_t> draw(const core::RankRows& rows, const std::function<double(std::int64_t)>& share,
-                               const core::Philox& random, std::int64_t count, int threads,
-                               const std::stop_token& stop) {
+/// Returns the numbers of the `count` rows with the smallest key(point), smallest first, or of all rows with a finite
+/// key if these are fewer. Collective.
+std::vector<std::int64_t> with_least_keys(const core::RankRows& rows, const std::function<double(std::int64_t)>& key,
+                                          std::int64_t count, int threads, const std::stop_token& stop) {
   constexpr std::int64_t chunk = core::operations_between_polls / 16;
-  const Candidate none{std::numeric_limits<double>::infinity(), 0};
-  std::vector<Candidate> all;
+  const DrawnRow none{no_key, 0};
+  std::vector<DrawnRow> all;
   const auto draw_own = [&](std::span<std::byte> bytes) {
-    std::vector<Candidate> own;
+    std::vector<DrawnRow> own;
     core::FirstFailure failure;
 #pragma omp parallel num_threads(threads)
     {
-      std::vector<Candidate> some;
+      std::vector<DrawnRow> some;
 #pragma omp for schedule(static)
       for (std::int64_t first = 0; first < rows.own(); first += chunk) {
         if (stop.stop_requested()) continue;
         failure.run([&] {
           for (std::int64_t point = first; point < std::min(first + chunk, rows.own()); ++point) {
-            const std::int64_t row = rows.first() + point;
-            const double part = share(point);
-            if (part > 0)
-              add(some, {about_exponential(random.bits(static_cast<std::uint64_t>(row))) / part, row}, count);
+            const double of_point = key(point);
+            if (of_point < none.key) add(some, {of_point, rows.first() + point}, count);
           }
         });
       }
 #pragma omp critical(gradus_swap_candidates)
       failure.run([&] {
-        for (const Candidate& one : some) add(own, one, count);
+        for (const DrawnRow& one : some) add(own, one, count);
       });
     }
     failure.rethrow();
@@ -95,16 +99,16 @@ std::vector<std::int64_t> draw(const core::RankRows& rows, const std::function<d
     own.resize(static_cast<std::size_t>(count), none);
     std::memcpy(bytes.data(), own.data(), bytes.size());
   };
-  rows.ranks().exchange(static_cast<std::size_t>(count) * sizeof(Candidate), draw_own,
+  rows.ranks().exchange(static_cast<std::size_t>(count) * sizeof(DrawnRow), draw_own,
                         [&](int, std::span<const std::byte> bytes) {
-                          std::vector<Candidate> some(static_cast<std::size_t>(count));
+                          std::vector<DrawnRow> some(static_cast<std::size_t>(count));
                           std::memcpy(some.data(), bytes.data(), bytes.size());
-                          for (const Candidate& one : some)
+                          for (const DrawnRow& one : some)
                             if (one.key < none.key) add(all, one, count);
                         });
   std::ranges::sort_heap(all, precedes);
   std::vector<std::int64_t> numbers;
-  for (const Candidate& one : all) numbers.push_back(one.row);
+  for (const DrawnRow& one : all) numbers.push_back(one.row);
   return numbers;
 }
 
@@ -117,10 +121,10 @@ std::vector<std::int32_t> order_of(std::span<const std::uint64_t> values) {
 }
 
 /// Pairs the rows of the largest gains with the centroids of the least prices. `homes` has the clusters of the rows,
-/// and `heirs` the nearest other cluster of each cluster.
+/// and `heirs` the nearest other cluster of each cluster. No row is in a cluster of `closed`.
 std::vector<Swap> pair_up(std::span<const std::int64_t> rows, std::span<const std::int32_t> homes,
                           std::span<const std::uint64_t> gains, std::span<const std::uint64_t> prices,
-                          std::span<const std::int32_t> heirs, std::int64_t most) {
+                          std::span<const std::int32_t> heirs, const std::vector<bool>& closed, std::int64_t most) {
   const std::vector<std::int32_t> worst_first = order_of(gains);
   const std::vector<std::int32_t> cheapest = order_of(prices);
   // A cluster takes part in one swap only, because the estimates assume that all other centroids stay. The fit after
@@ -131,7 +135,7 @@ std::vector<Swap> pair_up(std::span<const std::int64_t> rows, std::span<const st
   for (auto one = worst_first.rbegin(); one != worst_first.rend() && std::ssize(swaps) < most; ++one) {
     const auto row = static_cast<std::size_t>(*one);
     const std::int32_t home = homes[row];
-    if (is_used[static_cast<std::size_t>(home)]) continue;
+    if (is_used[static_cast<std::size_t>(home)] || closed[static_cast<std::size_t>(home)]) continue;
     while (next != cheapest.end() && (is_used[static_cast<std::size_t>(*next)] || *next == home)) ++next;
     if (next == cheapest.end()) break;
     const auto removed = static_cast<std::size_t>(*next);
@@ -153,8 +157,8 @@ void keep_nearest(std::vector<std::pair<double, std::int32_t>>& clusters, std::i
 
 template <class T>
 Swaps<T>::Swaps(const Problem<T>& problem, int threads)
-    : problem_(problem), threads_(threads), order_(problem.n()), nearest_(problem.n()),
-      farthest_(static_cast<std::size_t>(problem.k())), prices_(static_cast<std::size_t>(problem.k())) {
+    : problem_(problem), threads_(threads), order_(problem.n()), nearest_(problem.n()), ratios_(problem.n()),
+      farthest_(static_cast<std::size_t>(problem.k())), masses_(farthest_.size()) {
   double square = 0;
   for (std::size_t column = 0; column < problem.statistics.lowest.size(); ++column) {
     const double extent = problem.statistics.highest[column] - problem.statistics.lowest[column];
@@ -162,6 +166,7 @@ Swaps<T>::Swaps(const Problem<T>& problem, int threads)
   }
   int points = 0;
   while ((problem.source->rank_rows().all() >> points) > 0) ++points;
+  mass_scale_ = std::ldexp(1.0, 62 - points);
   scale_ = std::ldexp(1.0, std::min(62 - points - core::exponent_above(2 * square), 1000));
 }
 
@@ -174,7 +179,8 @@ template <class T>
 void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels) {
   labels_ = labels;
   const std::int64_t neighbours = neighbour_count(problem_.k());
-  prices_ = problem_.ranks().sum(prices_.size(), [&](std::span<std::uint64_t> prices) {
+  measure_masses();
+  prices_ = problem_.ranks().sum(masses_.size(), [&](std::span<std::uint64_t> prices) {
     sort_by_cluster();
     find_neighbours(centroids);
     for_each_tile(1 + neighbours, [&](const Tile& tile, const T** rows, const T** others, double* squared) {
@@ -190,6 +196,7 @@ void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels
         for (std::int64_t place = 1; place <= neighbours; ++place)
           second = std::min(second, squared[place * tile.count + index]);
         nearest_[point] = squared[index];
+        ratios_[point] = transfer_ratio(tile, squared + index, point);
         farthest = std::max(farthest, squared[index]);
         if (second > squared[index]) price += integer(second - squared[index], point);
       }
@@ -203,6 +210,34 @@ void Swaps<T>::measure(MatrixView<const T> centroids, const std::int32_t* labels
 }
 
 template <class T>
+void Swaps<T>::measure_masses() {
+  const std::vector<std::uint64_t> masses = problem_.ranks().sum(masses_.size(), [&](std::span<std::uint64_t> sums) {
+    core::RarePoll look(problem_.stop, while_swapping);
+    for (std::int64_t point = 0; point < problem_.n(); ++point, look.honour_stop())
+      sums[static_cast<std::size_t>(labels_[point])] +=
+          static_cast<std::uint64_t>(problem_.scaled_weight(point) * mass_scale_);
+  });
+  for (std::size_t cluster = 0; cluster < masses_.size(); ++cluster)
+    masses_[cluster] = static_cast<double>(masses[cluster]) / mass_scale_;
+}
+
+/// Returns the least cost of a point in a neighbouring cluster, divided by its cost in its own cluster (transfers.hpp).
+/// squared[place * tile.count] are the squared distances to its own centroid and to the neighbours.
+template <class T>
+double Swaps<T>::transfer_ratio(const Tile& tile, const double* squared, std::int64_t point) const {
+  const std::int64_t neighbours = neighbour_count(problem_.k());
+  const double weight = problem_.scaled_weight(point);
+  double joins = no_key;
+  for (std::int64_t place = 0; place < neighbours; ++place) {
+    const auto other =
+        static_cast<std::size_t>(neighbours_[static_cast<std::size_t>(tile.cluster * neighbours + place)]);
+    joins = std::min(joins, squared[(1 + place) * tile.count] * (masses_[other] / (masses_[other] + weight)));
+  }
+  const double mass = masses_[static_cast<std::size_t>(tile.cluster)];
+  return joins / (squared[0] * (mass / (mass - weight)));
+}
+
+template <class T>
 void Swaps<T>::sort_by_cluster() {
   const std::int64_t n = problem_.n();
   core::RarePoll look(problem_.stop, while_swapping);
@@ -213,9 +248,9 @@ void Swaps<T>::sort_by_cluster() {
   tiles_.clear();
   for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
     const std::int64_t end = next[static_cast<std::size_t>(cluster) + 1];
-    for (std::int64_t begin = next[static_cast<std::size_t>(cluster)]; begin < end; begin += tile_points)
-      tiles_.push_back(
-          {begin, static_cast<std::int32_t>(std::min(tile_points, end - begin)), static_cast<std::int32_t>(cluster)});
+    for (std::int64_t begin = next[static_cast<std::size_t>(cluster)]; begin < end; begin += points_of_tile)
+      tiles_.push_back({begin, static_cast<std::int32_t>(std::min(points_of_tile, end - begin)),
+                        static_cast<std::int32_t>(cluster)});
   }
   for (std::int64_t point = 0; point < n; ++point, look.honour_stop())
     order_[next[static_cast<std::size_t>(labels_[point])]++] = point;
@@ -229,13 +264,13 @@ void Swaps<T>::find_neighbours(MatrixView<const T> centroids) {
   neighbours_.assign(static_cast<std::size_t>(k * neighbours), 0);
   core::FirstFailure failure;
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, 1)
-  for (std::int64_t first = 0; first < k; first += tile_points)
+  for (std::int64_t first = 0; first < k; first += points_of_tile)
     failure.run([&] {
-      const std::int64_t count = std::min(tile_points, k - first);
-      std::vector<std::pair<double, std::int32_t>> found[tile_points];
-      double squared[tile_points * tile_points];
-      for (std::int64_t other = 0; other < k && !problem_.stop.stop_requested(); other += tile_points) {
-        const std::int64_t others = std::min(tile_points, k - other);
+      const std::int64_t count = std::min(points_of_tile, k - first);
+      std::vector<std::pair<double, std::int32_t>> found[points_of_tile];
+      double squared[points_of_tile * points_of_tile];
+      for (std::int64_t other = 0; other < k && !problem_.stop.stop_requested(); other += points_of_tile) {
+        const std::int64_t others = std::min(points_of_tile, k - other);
         squared_distances(centroids.slice(first, count), centroids.slice(other, others), squared);
         for (std::int64_t cluster = 0; cluster < count; ++cluster) {
           auto& nearest = found[cluster];
@@ -264,10 +299,10 @@ void Swaps<T>::for_each_tile(std::int64_t centroids, const Work& work) {
   core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_)
   failure.run([&] {
-    Buffer<T> room(points.room(tile_points));
-    std::vector<const T*> rows(tile_points);
+    Buffer<T> room(points.room(points_of_tile));
+    std::vector<const T*> rows(points_of_tile);
     std::vector<const T*> others(static_cast<std::size_t>(centroids));
-    std::vector<double> squared(static_cast<std::size_t>(tile_points * centroids));
+    std::vector<double> squared(static_cast<std::size_t>(points_of_tile * centroids));
 #pragma omp for schedule(dynamic, 8) nowait
     for (std::size_t index = 0; index < tiles_.size(); ++index) {
       if (problem_.stop.stop_requested()) continue;
@@ -282,30 +317,33 @@ void Swaps<T>::for_each_tile(std::int64_t centroids, const Work& work) {
 }
 
 template <class T>
-std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::vector<bool>& closed,
-                                    const core::Philox& random, std::int64_t most) {
+void Swaps<T>::draw(MatrixView<const T> centroids, const core::Philox& random, std::int64_t most) {
   const std::int64_t k = problem_.k();
-  const std::int64_t wanted = std::clamp<std::int64_t>(4 * most, 16, most_candidates);
-  const auto share = [&](std::int64_t point) {
-    const bool is_closed = closed[static_cast<std::size_t>(labels_[point])];
-    return is_closed ? 0 : nearest_[point] * problem_.scaled_weight(point);
+  const std::int64_t wanted = std::clamp<std::int64_t>(std::max(4 * most, k), 16, most_candidates);
+  const core::RankRows& own = problem_.source->rank_rows();
+  // If a key is an exponential random number divided by a share, the rows with the smallest keys are drawn without
+  // replacement in proportion to their shares (P. Efraimidis and P. Spirakis, "Weighted random sampling with a
+  // reservoir", 2006).
+  const auto key = [&](std::int64_t point) {
+    const double share = nearest_[point] * problem_.scaled_weight(point);
+    return share > 0 ? about_exponential(random.bits(static_cast<std::uint64_t>(own.first() + point))) / share : no_key;
   };
-  const std::vector<std::int64_t> numbers =
-      draw(problem_.source->rank_rows(), share, random, wanted, threads_, problem_.stop);
+  candidates_ = with_least_keys(own, key, wanted, threads_, problem_.stop);
+  const std::vector<std::int64_t>& numbers = candidates_;
   const std::int64_t count = std::ssize(numbers);
   const Matrix<T> rows = problem_.source->rows_at(numbers);
   // The distances from the candidates to all centroids.
   std::vector<double> apart(static_cast<std::size_t>(count * k));
-  std::vector<std::int32_t> homes(numbers.size());
-  const std::vector<std::uint64_t> gains = problem_.ranks().sum(numbers.size(), [&](std::span<std::uint64_t> sums) {
+  homes_.assign(numbers.size(), 0);
+  gains_ = problem_.ranks().sum(numbers.size(), [&](std::span<std::uint64_t> sums) {
     if (count == 0) return;
     core::RarePoll look(problem_.stop, while_swapping);
-    for (std::int64_t cluster = 0; cluster < k; cluster += tile_points, look.honour_stop())
-      squared_distances(rows.view(), centroids.slice(cluster, std::min(tile_points, k - cluster)),
+    for (std::int64_t cluster = 0; cluster < k; cluster += points_of_tile, look.honour_stop())
+      squared_distances(rows.view(), centroids.slice(cluster, std::min(points_of_tile, k - cluster)),
                         apart.data() + cluster * count);
     for (std::int64_t one = 0; one < count; ++one)
       for (std::int64_t cluster = 1; cluster < k; ++cluster) {
-        std::int32_t& home = homes[static_cast<std::size_t>(one)];
+        std::int32_t& home = homes_[static_cast<std::size_t>(one)];
         if (apart[static_cast<std::size_t>(cluster * count + one)] <
             apart[static_cast<std::size_t>(home * count + one)])
           home = static_cast<std::int32_t>(cluster);
@@ -333,10 +371,46 @@ std::vector<Swap> Swaps<T>::propose(MatrixView<const T> centroids, const std::ve
       }
     });
   });
+}
+
+template <class T>
+std::vector<Swap> Swaps<T>::propose(const std::vector<bool>& closed, std::int64_t most) const {
   std::vector<std::int32_t> heirs;
-  for (std::int64_t cluster = 0; cluster < k; ++cluster)
-    heirs.push_back(neighbours_[static_cast<std::size_t>(cluster * neighbour_count(k))]);
-  return pair_up(numbers, homes, gains, prices_, heirs, most);
+  for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
+    heirs.push_back(neighbours_[static_cast<std::size_t>(cluster * neighbour_count(problem_.k()))]);
+  return pair_up(candidates_, homes_, gains_, prices_, heirs, closed, most);
+}
+
+template <class T>
+Transferred<T> Swaps<T>::transfer(MatrixView<const T> centroids) const {
+  const core::RankRows& own = problem_.source->rank_rows();
+  // Transfers that do not pay yet may pay after others.
+  const auto key = [&](std::int64_t point) {
+    return ratios_[point] > 0 && ratios_[point] < 1.04 ? ratios_[point] : no_key;
+  };
+  const std::vector<std::int64_t> numbers =
+      with_least_keys(own, key, most_transfers(own.all(), problem_.d()), threads_, problem_.stop);
+  const Matrix<T> rows = problem_.source->rows_at(numbers);
+  // The label and the weight of each row, from the rank that has it.
+  const std::vector<std::uint64_t> facts =
+      problem_.ranks().sum(2 * numbers.size(), [&](std::span<std::uint64_t> words) {
+        for (std::size_t index = 0; index < numbers.size(); ++index) {
+          const std::int64_t point = numbers[index] - own.first();
+          if (point < 0 || point >= own.own()) continue;
+          words[2 * index] = static_cast<std::uint64_t>(labels_[point]);
+          words[2 * index + 1] = std::bit_cast<std::uint64_t>(problem_.scaled_weight(point));
+        }
+      });
+  std::vector<std::int32_t> labels;
+  std::vector<double> weights;
+  for (std::size_t index = 0; index < numbers.size(); ++index) {
+    labels.push_back(static_cast<std::int32_t>(facts[2 * index]));
+    weights.push_back(std::bit_cast<double>(facts[2 * index + 1]));
+  }
+  return problem_.ranks().agree([&] {
+    return kmeans_detail::transfer<T>({rows.view(), labels, weights}, centroids, masses_, neighbours_,
+                                      neighbour_count(problem_.k()), problem_.stop);
+  });
 }
 
 template <class T>
@@ -344,10 +418,12 @@ std::uint64_t Swaps<T>::bytes(const Shape& shape, int threads) {
   const auto n = static_cast<std::uint64_t>(shape.points);
   const auto k = static_cast<std::uint64_t>(shape.clusters);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
-  const std::uint64_t tiles = (n / tile_points + k) * sizeof(Tile) * 2;  // a vector that grows
+  const std::uint64_t tiles = (n / points_of_tile + k) * sizeof(Tile) * 2;  // a vector that grows
   const std::uint64_t of_thread =
-      tile_points * (most_candidates * 8 + d * sizeof(T)) + tile_points * (tile_points + most_neighbours) * 24;
-  return 16 * n + tiles + k * (most_candidates * 8 + most_neighbours * 4 + 64) + most_candidates * d * sizeof(T) +
+      points_of_tile * (most_candidates * 8 + d * sizeof(T)) + points_of_tile * (points_of_tile + most_neighbours) * 24;
+  const auto transfers = static_cast<std::uint64_t>(most_transfers(shape.points, shape.dimensions));
+  return 24 * n + tiles + transfers * (2 * d * sizeof(T) + 128) + 8 * k * (d + 4) +
+         k * (most_candidates * 8 + most_neighbours * 4 + 64) + most_candidates * d * sizeof(T) +
          static_cast<std::uint64_t>(threads) * of_thread;
 }
 

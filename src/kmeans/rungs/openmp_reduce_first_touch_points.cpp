@@ -24,16 +24,16 @@ namespace gradus::kmeans_detail {
 namespace {
 
 /// Memory that comes directly from the operating system. Its pages are not yet placed on a NUMA node.
-class FreshPages {
+class UntouchedPages {
  public:
-  explicit FreshPages(std::size_t bytes)
+  explicit UntouchedPages(std::size_t bytes)
       : data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)), bytes_(bytes) {
     if (data_ == MAP_FAILED)
       throw OutOfMemoryError("cannot allocate " + std::to_string(bytes) + " bytes: out of memory");
   }
-  FreshPages(const FreshPages&) = delete;
-  FreshPages& operator=(const FreshPages&) = delete;
-  ~FreshPages() { munmap(data_, bytes_); }
+  UntouchedPages(const UntouchedPages&) = delete;
+  UntouchedPages& operator=(const UntouchedPages&) = delete;
+  ~UntouchedPages() { munmap(data_, bytes_); }
   void* data() const { return data_; }
 
  private:
@@ -75,8 +75,8 @@ class PrivateCopies {
   std::int64_t d_;
   std::int64_t k_;
   int threads_;
-  FreshPages points_;
-  FreshPages sums_;
+  UntouchedPages points_;
+  UntouchedPages sums_;
 };
 
 /// Runs the loop and the reduction of `openmp_reduce`. The first pass also copies the points.

@@ -42,30 +42,30 @@ namespace gradus::kmeans_detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t panel_clusters = 64;
-constexpr std::int64_t rows_at_once = 4;
+constexpr std::int64_t clusters_of_panel = 64;
+constexpr std::int64_t rows_of_panel = 4;
 
 // Computes scores[row * width + cluster] for `vectors` vectors of clusters.
 template <int vectors, class D>
 void score(D tag, const float* HWY_RESTRICT rows, std::int64_t dimensions, const float* HWY_RESTRICT panel,
            const float* HWY_RESTRICT first, std::int64_t width, float* HWY_RESTRICT scores) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  hn::Vec<D> sums[rows_at_once][vectors];
+  hn::Vec<D> sums[rows_of_panel][vectors];
   for (int vector = 0; vector < vectors; ++vector) {
     const auto start = hn::LoadU(tag, first + vector * lanes);
-    for (std::int64_t row = 0; row < rows_at_once; ++row) sums[row][vector] = start;
+    for (std::int64_t row = 0; row < rows_of_panel; ++row) sums[row][vector] = start;
   }
   for (std::int64_t dim = 0; dim < dimensions; ++dim) {
     hn::Vec<D> coordinates[vectors];
     for (int vector = 0; vector < vectors; ++vector)
-      coordinates[vector] = hn::LoadU(tag, panel + dim * panel_clusters + vector * lanes);
-    for (std::int64_t row = 0; row < rows_at_once; ++row) {
+      coordinates[vector] = hn::LoadU(tag, panel + dim * clusters_of_panel + vector * lanes);
+    for (std::int64_t row = 0; row < rows_of_panel; ++row) {
       const auto value = hn::Set(tag, rows[row * dimensions + dim]);
       for (int vector = 0; vector < vectors; ++vector)
         sums[row][vector] = hn::NegMulAdd(value, coordinates[vector], sums[row][vector]);
     }
   }
-  for (std::int64_t row = 0; row < rows_at_once; ++row)
+  for (std::int64_t row = 0; row < rows_of_panel; ++row)
     for (int vector = 0; vector < vectors; ++vector)
       hn::StoreU(sums[row][vector], tag, scores + row * width + vector * lanes);
 }
@@ -79,15 +79,15 @@ void find_candidates_here(const float* rows, std::int64_t dimensions, const floa
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   constexpr std::int64_t most_vectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // as many as there are registers
   for (std::int64_t cluster = 0; cluster < width;) {
-    const std::int64_t in_panel = cluster % panel_clusters;
+    const std::int64_t in_panel = cluster % clusters_of_panel;
     const float* const panel = panels + (cluster - in_panel) * dimensions + in_panel;
     std::int64_t vectors = most_vectors;
-    while (vectors * lanes > width - cluster || vectors * lanes > panel_clusters - in_panel) --vectors;
+    while (vectors * lanes > width - cluster || vectors * lanes > clusters_of_panel - in_panel) --vectors;
     const auto run = vectors == 1 ? score<1, D> : vectors == 2 ? score<2, D> : vectors == 3 ? score<3, D> : score<4, D>;
     run(tag, rows, dimensions, panel, first + cluster, width, scores + cluster);
     cluster += vectors * lanes;
   }
-  for (std::int64_t row = 0; row < rows_at_once; ++row) {
+  for (std::int64_t row = 0; row < rows_of_panel; ++row) {
     const float* const own = scores + row * width;
     hn::Vec<D> least = hn::Add(hn::LoadU(tag, own), hn::LoadU(tag, reach));
     for (std::int64_t cluster = lanes; cluster < width; cluster += lanes)
@@ -121,8 +121,8 @@ HWY_EXPORT(find_candidates_here);
 
 namespace {
 
-constexpr std::int64_t panel_clusters = 64;
-constexpr std::int64_t rows_at_once = 4;
+constexpr std::int64_t clusters_of_panel = 64;
+constexpr std::int64_t rows_of_panel = 4;
 constexpr std::int64_t pairs_at_once = 256;
 constexpr double most_reach = 1e30;  ///< scaled scores are far below this number
 constexpr float no_gap = -1;
@@ -158,8 +158,8 @@ struct SizeFilter<T>::Search {
 template <class T>
 struct SizeFilter<T>::Scratch {
   Scratch(std::int64_t clusters, std::int64_t dimensions)
-      : rows(static_cast<std::size_t>(rows_at_once * dimensions)),
-        scores(static_cast<std::size_t>(rows_at_once * padded(clusters))), found(scores.size()),
+      : rows(static_cast<std::size_t>(rows_of_panel * dimensions)),
+        scores(static_cast<std::size_t>(rows_of_panel * padded(clusters))), found(scores.size()),
         settled(static_cast<std::size_t>(clusters)) {}
 
   std::vector<float> rows;
@@ -191,18 +191,19 @@ void SizeFilter<T>::prepare(MatrixView<const T> centroids) {
       moves_[static_cast<std::size_t>(cluster)] = above(std::sqrt(square) * (1 + 0x1p-30) + 0x1p-100);
     }
   centroids_ = Matrix<T>::copy_of(centroids);
-  panels_.assign(static_cast<std::size_t>((problem_.k() + panel_clusters - 1) / panel_clusters * panel_clusters * d),
-                 0);
+  panels_.assign(
+      static_cast<std::size_t>((problem_.k() + clusters_of_panel - 1) / clusters_of_panel * clusters_of_panel * d), 0);
   half_squares_.assign(static_cast<std::size_t>(problem_.k()), 0);
   double largest = 0;
   for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
     double square = 0;
-    float* const panel = panels_.data() + cluster / panel_clusters * panel_clusters * d + cluster % panel_clusters;
+    float* const panel =
+        panels_.data() + cluster / clusters_of_panel * clusters_of_panel * d + cluster % clusters_of_panel;
     for (std::int64_t dim = 0; dim < d; ++dim) {
       const double value =
           (static_cast<double>(centroids(cluster, dim)) - statistics.middle[static_cast<std::size_t>(dim)]) *
           statistics.coordinate_scale;
-      panel[dim * panel_clusters] = static_cast<float>(value);
+      panel[dim * clusters_of_panel] = static_cast<float>(value);
       square += value * value;
     }
     half_squares_[static_cast<std::size_t>(cluster)] = square / 2;
@@ -285,7 +286,7 @@ bool SizeFilter<T>::search(std::span<const double> prices, std::span<const doubl
 template <class T>
 void SizeFilter<T>::search_rows(const Search& search, std::int64_t first, std::int64_t last, Scratch& scratch,
                                 OpenPoints& open) {
-  std::int64_t rows[rows_at_once] = {};
+  std::int64_t rows[rows_of_panel] = {};
   std::int64_t count = 0;
   for (std::int64_t index = first; index < last; ++index) {
     const std::int64_t row = index * search.stride;
@@ -294,7 +295,7 @@ void SizeFilter<T>::search_rows(const Search& search, std::int64_t first, std::i
       continue;
     }
     rows[count++] = row;
-    if (count < rows_at_once) continue;
+    if (count < rows_of_panel) continue;
     search_group(search, rows, count, scratch, open);
     count = 0;
   }
@@ -320,7 +321,7 @@ bool SizeFilter<T>::stays_settled(const Search& search, std::int64_t row) {
   return gap > (2 * search.reach[label] + search.most_width) * (1 + 0x1p-20F);
 }
 
-/// Searches up to rows_at_once rows.
+/// Searches up to rows_of_panel rows.
 template <class T>
 void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows, std::int64_t count, Scratch& scratch,
                                  OpenPoints& open) {
@@ -328,8 +329,8 @@ void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows,
   const std::int64_t d = problem_.d();
   const std::int64_t width = padded(problem_.k());
   const double unit = static_cast<double>(d + 4) * 0x1p-23;
-  float slack[rows_at_once] = {};
-  double squares[rows_at_once] = {};
+  float slack[rows_of_panel] = {};
+  double squares[rows_of_panel] = {};
   for (std::int64_t row = 0; row < count; ++row) {
     const T* const point = problem_.points.row(rows[row]);
     float* const to = scratch.rows.data() + row * d;
@@ -344,8 +345,8 @@ void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows,
     slack[row] = above(2 * error);
     squares[row] = square;
   }
-  std::int64_t counts[rows_at_once] = {};
-  float second[rows_at_once] = {};
+  std::int64_t counts[rows_of_panel] = {};
+  float second[rows_of_panel] = {};
   HWY_DYNAMIC_DISPATCH(find_candidates_here)
   (scratch.rows.data(), d, panels_.data(), search.first.data(), search.reach.data(), width, slack,
    scratch.scores.data(), scratch.found.data(), counts, second);
@@ -395,7 +396,7 @@ void SizeFilter<T>::measure(OpenPoints& open) const {
 
 template <class T>
 std::uint64_t SizeFilter<T>::bytes(const Shape& shape, int threads) {
-  const auto width = static_cast<std::uint64_t>(padded(shape.clusters) + panel_clusters);
+  const auto width = static_cast<std::uint64_t>(padded(shape.clusters) + clusters_of_panel);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
   return 8 * static_cast<std::uint64_t>(shape.points) + width * (12 * d + 48) +
          static_cast<std::uint64_t>(threads) * (16 * d + 40 * width);

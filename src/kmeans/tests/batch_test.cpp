@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "kmeans/batch/schedule.hpp"
+#include "kmeans/problems/schedule.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 
 namespace gradus {

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <random>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "gradus/kmeans_check.hpp"
+#include "kmeans/quality/transfers.hpp"
 #include "kmeans/tests/ranks_job.hpp"
 #include "tests/stopping.hpp"
 
@@ -154,6 +157,112 @@ TYPED_TEST(Quality, HasTheSameBitsForEachExactVariant) {
   }
 }
 
+/// Returns the inertia if every row is at its nearest centroid.
+template <class T>
+long double inertia_of(const Job<T>& job, MatrixView<const T> centroids) {
+  long double inertia = 0;
+  for (std::int64_t row = 0; row < job.points.rows(); ++row) {
+    long double least = std::numeric_limits<long double>::infinity();
+    for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster) {
+      long double squares = 0;
+      for (std::int64_t dim = 0; dim < job.points.columns(); ++dim) {
+        const long double difference =
+            static_cast<long double>(job.points(row, dim)) - static_cast<long double>(centroids(cluster, dim));
+        squares += difference * difference;
+      }
+      least = std::min(least, squares);
+    }
+    inertia += least * (job.weights.empty() ? 1 : static_cast<long double>(job.weights[static_cast<std::size_t>(row)]));
+  }
+  return inertia;
+}
+
+// The fit cannot lower the inertia any further, but transfers can.
+TYPED_TEST(Quality, TransfersLowerTheInertiaByTheirGain) {
+  using T = TypeParam;
+  int better = 0;
+  for (const bool weighted : {false, true})
+    for (const std::int64_t clusters : {2, 7, 20, 60}) {
+      SCOPED_TRACE(clusters);
+      const Job<T> job = make_job<T>(120, 5, clusters, Data::plain, KMeansInit::random, weighted);
+      const KMeansResult<T> done = fit(job);
+      std::vector<std::int32_t> neighbours;
+      for (std::int32_t cluster = 0; cluster < clusters; ++cluster)
+        for (std::int32_t other = 0; other < clusters; ++other)
+          if (other != cluster) neighbours.push_back(other);
+      std::vector<double> weights;
+      std::vector<double> masses(static_cast<std::size_t>(clusters));
+      for (std::int64_t row = 0; row < job.points.rows(); ++row) {
+        weights.push_back(weighted ? static_cast<double>(job.weights[static_cast<std::size_t>(row)]) : 1);
+        masses[static_cast<std::size_t>(done.labels[row])] += weights.back();
+      }
+      const MatrixView<const T> centroids = done.centroids.view();
+      const std::span labels(done.labels.data(), static_cast<std::size_t>(job.points.rows()));
+      const kmeans_detail::Transferred<T> transferred = kmeans_detail::transfer<T>(
+          {job.points.view(), labels, weights}, centroids, masses, neighbours, clusters - 1, {});
+      const long double before = inertia_of(job, centroids);
+      const long double after = inertia_of<T>(job, std::as_const(transferred.centroids).view());
+      EXPECT_GE(transferred.gain, 0);
+      EXPECT_LE(after, before - transferred.gain + 1e-5L * before);
+      better += transferred.gain > 1e-4L * before;
+    }
+  EXPECT_GE(better, 5);
+}
+
+/// Returns the least inertia of all partitions of few rows.
+template <class T>
+long double least_inertia(const Job<T>& job, std::int64_t clusters) {
+  const auto n = static_cast<std::size_t>(job.points.rows());
+  std::vector<std::int64_t> labels(n, 0);
+  long double least = std::numeric_limits<long double>::infinity();
+  // A label is at most one more than the labels before it, so that each partition occurs once.
+  const auto visit = [&](const auto& self, std::size_t row, std::int64_t used) -> void {
+    if (row < n) {
+      for (labels[row] = 0; labels[row] < std::min(used + 1, clusters); ++labels[row])
+        self(self, row + 1, std::max(used, labels[row] + 1));
+      return;
+    }
+    long double inertia = 0;
+    for (std::int64_t cluster = 0; cluster < used; ++cluster)
+      for (std::int64_t dim = 0; dim < job.points.columns(); ++dim) {
+        long double weight = 0;
+        long double sum = 0;
+        long double squares = 0;
+        for (std::size_t one = 0; one < n; ++one) {
+          if (labels[one] != cluster) continue;
+          const auto value = static_cast<long double>(job.points(static_cast<std::int64_t>(one), dim));
+          const long double share = job.weights.empty() ? 1 : static_cast<long double>(job.weights[one]);
+          weight += share;
+          sum += share * value;
+          squares += share * value * value;
+        }
+        if (weight > 0) inertia += squares - sum * sum / weight;
+      }
+    least = std::min(least, inertia);
+  };
+  visit(visit, 0, 0);
+  return least;
+}
+
+TYPED_TEST(Quality, FindsTheOptimumOfFewPoints) {
+  using T = TypeParam;
+  int cases_found = 0;
+  int fits_found = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Job<T> job = make_job<T>(9, 2, 3, Data::plain, KMeansInit::random, seed % 2 == 0);
+    job.options.tolerance = 0;
+    job.options.seed = seed;
+    const long double least = least_inertia(job, 3);
+    fits_found += fit(job).inertia <= least * (1 + 1e-6L);
+    job.options.quality_moves = 30;
+    const double found = fit(job).inertia;
+    EXPECT_GE(found, least * (1 - 1e-6L));
+    cases_found += found <= least * (1 + 1e-6L);
+  }
+  EXPECT_GT(cases_found, fits_found);
+  EXPECT_GE(cases_found, 16);
+}
+
 /// Returns rows in blobs around the points of a grid, which are so far apart that the best clustering is known.
 template <class T>
 Matrix<T> separated_blobs(std::int64_t n, std::int64_t blobs, double& inertia) {
@@ -210,6 +319,43 @@ TYPED_TEST(Quality, RepeatsItsTimeByTheNumberOfMoves) {
     job.options.quality_moves = timed.quality_moves;
     EXPECT_EQ(difference(timed, fit(job), 0, 900), "");
   }
+}
+
+// The best of the first fits wins, and as many and two more fits than it took to find it are made.
+TYPED_TEST(Quality, RestartsEndByThemselves) {
+  using T = TypeParam;
+  const std::string file = testing::TempDir() + "restarts_" + std::to_string(sizeof(T)) + ".npz";
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    Job<T> job = job_of<T>(cases[0]);
+    job.options.seed = seed;
+    job.options.restarts = 0;
+    int fits = 0;
+    Execution execution;
+    execution.progress = [&](const Progress& progress) { fits += progress.phase == "iteration" && progress.done == 1; };
+    const KMeansResult<T> automatic = kmeans(job.points, job.options, job.memory(0, 500), execution);
+    EXPECT_EQ(fits, 2 * (automatic.restart + 1) + 2);
+    for (const int restarts : {automatic.restart + 1, fits}) {
+      job.options.restarts = restarts;
+      const KMeansResult<T> counted = fit(job, 2);
+      EXPECT_EQ(difference(automatic, counted, 0, 500), "");
+      EXPECT_EQ(counted.restart, automatic.restart);
+    }
+    std::filesystem::remove(file);
+    job.options.restarts = 0;
+    job.options.checkpoint = {.file = file};
+    std::stop_source stop;
+    execution.stop = stop.get_token();
+    int begun = 0;
+    execution.progress = [&](const Progress& progress) {
+      begun += progress.phase == "iteration" && progress.done == 1;
+      if (begun == 3) stop.request_stop();
+    };
+    EXPECT_THROW(kmeans(job.points, job.options, job.memory(0, 500), execution), InterruptedError);
+    job.options.checkpoint.resume = true;
+    EXPECT_EQ(difference(automatic, fit(job), 0, 500), "");
+    EXPECT_EQ(difference(automatic, fit(job), 0, 500), "") << "from the end";
+  }
+  std::filesystem::remove(file);
 }
 
 /// Requests a stop after some moves, resumes from the checkpoint, and compares with a job without interruption.

@@ -1,4 +1,4 @@
-#include "kmeans/batch/problems.hpp"
+#include "kmeans/problems/problems.hpp"
 
 #include <algorithm>
 #include <string>

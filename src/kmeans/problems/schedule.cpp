@@ -1,4 +1,4 @@
-#include "kmeans/batch/schedule.hpp"
+#include "kmeans/problems/schedule.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +19,7 @@
 #include "execution/gpu_support.hpp"
 #include "execution/request.hpp"
 #include "kmeans/api/estimate.hpp"
-#include "kmeans/batch/problems.hpp"
+#include "kmeans/problems/problems.hpp"
 
 namespace gradus::kmeans_detail {
 
