@@ -5,8 +5,9 @@
 // 1. {"load": "points.npy"}
 //    Reads points into private memory. The answer is {}.
 // 2. {"clusters": K, "first": "first.npy" or null, "seed": 0, "max_iterations": 300, "tolerance": 0.0001, "threads": 0,
-//     "output": "prefix" or null, "device": "cpu", "init": "k-means++"}
-//    Makes a call. "device" and "init" are optional. The answer is
+//     "output": "prefix" or null, "device": "cpu", "init": "k-means++", "instructions": "best"}
+//    Makes a call. "device", "init" and "instructions" are optional. "instructions" limits the instruction sets:
+//    "best", "tiles" (AMX for all shapes), "avx512" (no AMX) or "avx2" (neither AMX nor AVX-512). The answer is
 //    {"seconds", "variant", "threads", "iterations", "inertia", "phases"}.
 //    Labels and centroids go to PREFIXlabels.npy and PREFIXcentroids.npy.
 //
@@ -20,11 +21,14 @@
 #include <utility>
 #include <variant>
 
+#include "cpu/forced_target.hpp"
+//
 #include "core/atomic_file.hpp"
 #include "core/phases.hpp"
 #include "files/npy.hpp"
 #include "files/points.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/assign/byte_tiles.hpp"
 
 namespace {
 
@@ -44,6 +48,17 @@ void write(const std::string& path, View values) {
   file.commit();
 }
 
+class LimitedInstructions {
+ public:
+  explicit LimitedInstructions(const std::string& most) : forced_(most == "avx2" ? HWY_AVX2 : 0) {
+    using namespace gradus::kmeans_detail;
+    tile_use = most == "best" ? TileUse::where_they_pay : most == "tiles" ? TileUse::always : TileUse::never;
+  }
+
+ private:
+  gradus::cpu::ForcedTarget forced_;
+};
+
 template <class T>
 ordered_json call(const gradus::Matrix<T>& points, const ordered_json& request) {
   gradus::KMeansOptions options;
@@ -62,6 +77,8 @@ ordered_json call(const gradus::Matrix<T>& points, const ordered_json& request) 
   gradus::Execution execution;
   execution.device = request.value("device", "cpu") == "gpu" ? gradus::Device::gpu : gradus::Device::cpu;
   execution.threads = request.at("threads").get<int>();
+
+  const LimitedInstructions limited(request.value("instructions", "best"));
 
   const auto start = gradus::core::Clock::now();
   const gradus::KMeansResult<T> result = gradus::kmeans(points, options, memory, execution);
