@@ -21,14 +21,12 @@
 #include <utility>
 #include <variant>
 
-#include "cpu/forced_target.hpp"
-//
 #include "core/atomic_file.hpp"
 #include "core/phases.hpp"
 #include "files/npy.hpp"
 #include "files/points.hpp"
 #include "gradus/kmeans.hpp"
-#include "kmeans/assign/byte_tiles.hpp"
+#include "kmeans/assign/limited_instructions.hpp"
 
 namespace {
 
@@ -47,17 +45,6 @@ void write(const std::string& path, View values) {
   gradus::files::write_npy(file, values);
   file.commit();
 }
-
-class LimitedInstructions {
- public:
-  explicit LimitedInstructions(const std::string& most) : forced_(most == "avx2" ? HWY_AVX2 : 0) {
-    using namespace gradus::kmeans_detail;
-    tile_use = most == "best" ? TileUse::where_they_pay : most == "tiles" ? TileUse::always : TileUse::never;
-  }
-
- private:
-  gradus::cpu::ForcedTarget forced_;
-};
 
 template <class T>
 ordered_json call(const gradus::Matrix<T>& points, const ordered_json& request) {
@@ -78,7 +65,7 @@ ordered_json call(const gradus::Matrix<T>& points, const ordered_json& request) 
   execution.device = request.value("device", "cpu") == "gpu" ? gradus::Device::gpu : gradus::Device::cpu;
   execution.threads = request.at("threads").get<int>();
 
-  const LimitedInstructions limited(request.value("instructions", "best"));
+  const gradus::kmeans_detail::LimitedInstructions limited(request.value("instructions", "best"));
 
   const auto start = gradus::core::Clock::now();
   const gradus::KMeansResult<T> result = gradus::kmeans(points, options, memory, execution);
