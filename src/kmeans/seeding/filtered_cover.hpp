@@ -76,6 +76,7 @@ class FilteredCover final : public Potential<T> {
     tried_.assign(candidates.begin(), candidates.end());
     take_candidates(candidates);
     by_short_rows_ = short_rows_pay();
+    if (!by_short_rows_) make_trials();
     std::vector<std::uint64_t> gains(candidates.size());
     for_all_rows(
         [&](Worker& worker) {
@@ -107,6 +108,7 @@ class FilteredCover final : public Potential<T> {
   void own_add(std::span<const std::int64_t> rows) override {
     if (!use_kept_distances(rows)) {
       take_candidates(rows);
+      make_trials();
       for_all_rows([](Worker&) {},
                    [&](Worker&, std::int64_t row, std::int32_t candidate, double distance) {
                      if (distance < closest_[row]) settle(row, candidate, distance);
@@ -202,8 +204,10 @@ class FilteredCover final : public Potential<T> {
     if (!due && !short_rows_paid_) return false;
     if (next_trial_ == enough_chosen || (short_rows_always && !short_rows_)) {
       short_rows_ = ShortRows<T>::make(points_, *bytes_, threads_, stop_);
-      if (short_rows_)
+      if (short_rows_) {
+#pragma omp parallel for num_threads(threads_) schedule(static)
         for (std::int64_t row = 0; row < points_.rows(); ++row) limit(row);
+      }
     }
     if (due) next_trial_ = chosen_.size() + chosen_.size() / 8 + 1;
     if (!short_rows_ || !short_rows_->take(std::span<const T* const>(candidates_))) return false;
@@ -228,8 +232,9 @@ class FilteredCover final : public Potential<T> {
   void take_candidates(std::span<const std::int64_t> rows) {
     candidates_.clear();
     for (const std::int64_t row : rows) candidates_.push_back(this->row_of(row));
-    trials_.make(*bytes_, std::span<const T* const>(candidates_));
   }
+
+  void make_trials() { trials_.make(*bytes_, std::span<const T* const>(candidates_)); }
 
   /// Adds the chosen row with the stored distances. Returns false if this row was not a trial in the last call of
   /// gains(), or if some of its distances could not be stored.
@@ -330,6 +335,8 @@ class FilteredCover final : public Potential<T> {
     double distances[together];
     for (std::size_t first = 0; first < count && !stop_.stop_requested(); first += together) {
       const std::size_t some = std::min(together, count - first);
+      for (std::size_t index = first + together; index < std::min(first + 2 * together, count); ++index)
+        prefetch(worker.rows[index]);
       for (std::size_t index = 0; index < some; ++index) {
         row_addresses[index] =
             points_.row(worker.rows[first + index], worker.room.data(), static_cast<std::int64_t>(index));
@@ -342,6 +349,16 @@ class FilteredCover final : public Potential<T> {
     }
     worker.rows.clear();
     worker.candidates.clear();
+  }
+
+  /// Requests the beginning of a row, from which the CPU predicts the rest.
+  void prefetch(std::int64_t row) const {
+    constexpr std::int64_t most_lines = 8;
+    constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
+    if (points_.is_stored()) return;
+    const T* const from = points_.shape().row(row);
+    for (std::int64_t dim = 0; dim < std::min(points_.columns(), most_lines * line); dim += line)
+      __builtin_prefetch(from + dim);
   }
 
   /// Computes the distances between all candidates and the points that have undecided pairs. `open` selects these

@@ -73,11 +73,15 @@ void product(std::int64_t rows, std::int64_t columns, const float* directions, s
              int threads, const std::stop_token& stop, const RowOf& row_of) {
   core::FirstFailure failure;
 #pragma omp parallel num_threads(threads)
-  failure.run([&] {
-    std::vector<float> room(static_cast<std::size_t>(4 * columns)), unused(static_cast<std::size_t>(count));
+  {
+    std::vector<float> room, unused;
+    failure.run([&] {
+      room.resize(static_cast<std::size_t>(4 * columns));
+      unused.resize(static_cast<std::size_t>(count));
+    });
 #pragma omp for schedule(dynamic)
     for (std::int64_t block = 0; block < rows; block += together) {
-      if (stop.stop_requested()) continue;
+      if (stop.stop_requested() || failure.happened()) continue;
       const std::int64_t end = std::min(block + together, rows);
       for (std::int64_t row = block; row < end; row += 4) {
         const float* four[4];
@@ -90,16 +94,19 @@ void product(std::int64_t rows, std::int64_t columns, const float* directions, s
         HWY_DYNAMIC_DISPATCH(project_four)(four, columns, directions, count, to);
       }
     }
-  });
+  }
   failure.rethrow();
   core::honour_stop(stop, "the choice of the first centroids");
 }
 
 double dot(const float* left, const float* right, std::int64_t length) {
-  double sum = 0;
-  for (std::int64_t index = 0; index < length; ++index)
-    sum += static_cast<double>(left[index]) * static_cast<double>(right[index]);
-  return sum;
+  double sums[4] = {};  // four chains, because an addition takes several cycles
+  std::int64_t index = 0;
+  for (; index + 4 <= length; index += 4)
+    for (std::int64_t place = 0; place < 4; ++place)
+      sums[place] += static_cast<double>(left[index + place]) * static_cast<double>(right[index + place]);
+  for (; index < length; ++index) sums[0] += static_cast<double>(left[index]) * static_cast<double>(right[index]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 /// Returns the products of all pairs of directions.
@@ -183,15 +190,25 @@ void ShortRows<T>::move(const T* row, float* to) const {
 template <class T>
 bool ShortRows<T>::find_directions(const PointRows<T>& points, const std::stop_token& stop) {
   const std::int64_t rows = std::min(points.rows(), std::clamp<std::int64_t>(sample_elements / columns_, 64, 2048));
-  std::vector<T> room(static_cast<std::size_t>(points.room(1)));
   Matrix<float> sample(rows, columns_);
   Matrix<float> turned(columns_, rows);
   double squares = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    move(points.row(points.rows() / rows * row, room.data()), sample.row(row));
-    for (std::int64_t dim = 0; dim < columns_; ++dim) turned(dim, row) = sample(row, dim);
-    squares += dot(sample.row(row), sample.row(row), columns_);
+  core::FirstFailure failure;
+#pragma omp parallel num_threads(threads_)
+  {
+    std::vector<T> room;
+    failure.run([&] { room.resize(static_cast<std::size_t>(points.room(1))); });
+#pragma omp for schedule(static) reduction(+ : squares)
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (failure.happened()) continue;
+      move(points.row(points.rows() / rows * row, room.data()), sample.row(row));
+      squares += dot(sample.row(row), sample.row(row), columns_);
+    }
+#pragma omp for schedule(static)
+    for (std::int64_t dim = 0; dim < columns_; ++dim)
+      for (std::int64_t row = 0; row < rows; ++row) turned(dim, row) = sample(row, dim);
   }
+  failure.rethrow();
   if (!(squares > 0 && squares < 0x1p80)) return false;
   Matrix<float> products(rows, count_);
   const auto project_sample = [&] {
@@ -243,12 +260,13 @@ void ShortRows<T>::project(const PointRows<T>& points, const std::stop_token& st
   rows_ = std::make_unique<ByteRows<float>>(PointRows<float>(std::as_const(all).view()));
   core::FirstFailure failure;
 #pragma omp parallel num_threads(threads_)
-  failure.run([&] {
-    std::vector<float> scratch(static_cast<std::size_t>(ByteRows<float>::scratch_floats(count_)));
+  {
+    std::vector<float> scratch;
+    failure.run([&] { scratch.resize(static_cast<std::size_t>(ByteRows<float>::scratch_floats(count_))); });
 #pragma omp for schedule(static)
     for (std::int64_t panel = 0; panel < rows_->panels(); ++panel)
-      if (!stop.stop_requested()) rows_->copy_panel(panel, scratch.data());
-  });
+      if (!stop.stop_requested() && !failure.happened()) rows_->copy_panel(panel, scratch.data());
+  }
   failure.rethrow();
   core::honour_stop(stop, "the choice of the first centroids");
 }
@@ -263,16 +281,24 @@ void ShortRows<T>::set_limit(std::int64_t row, double distance) {
 
 template <class T>
 bool ShortRows<T>::take(std::span<const T* const> candidates) {
-  projected_ = Matrix<float>(std::ssize(candidates), count_);
-  std::vector<float> moved(static_cast<std::size_t>(columns_)), unused(static_cast<std::size_t>(count_));
+  const std::int64_t count = std::ssize(candidates);
+  projected_ = Matrix<float>(count, count_);
+  std::vector<float> moved(static_cast<std::size_t>(4 * columns_)), unused(static_cast<std::size_t>(count_));
   std::vector<const float*> addresses;
-  for (std::int64_t index = 0; index < projected_.rows(); ++index) {
-    move(candidates[static_cast<std::size_t>(index)], moved.data());
-    if (!(std::sqrt(dot(moved.data(), moved.data(), columns_)) <= longest_)) return false;
-    const float* const four[] = {moved.data(), moved.data(), moved.data(), moved.data()};
-    float* const to[] = {projected_.row(index), unused.data(), unused.data(), unused.data()};
+  for (std::int64_t first = 0; first < count; first += 4) {
+    const float* four[4];
+    float* to[4];
+    for (std::int64_t place = 0; place < 4; ++place) {
+      const bool is_one = first + place < count;
+      float* const row = moved.data() + (is_one ? place : 0) * columns_;
+      four[place] = row;
+      to[place] = is_one ? projected_.row(first + place) : unused.data();
+      if (!is_one) continue;
+      move(candidates[static_cast<std::size_t>(first + place)], row);
+      if (!(std::sqrt(dot(row, row, columns_)) <= longest_)) return false;
+      addresses.push_back(to[place]);
+    }
     HWY_DYNAMIC_DISPATCH(project_four)(four, columns_, directions_.data(), count_, to);
-    addresses.push_back(std::as_const(projected_).row(index));
   }
   trials_.make(*rows_, std::span<const float* const>(addresses));
   return true;

@@ -32,7 +32,7 @@ inline bool short_rows_always = false;
 template <class T>
 class ShortRows {
  public:
-  static constexpr std::int64_t fewest_columns = 64;
+  static constexpr std::int64_t fewest_columns = 256;  // with 128 columns, passes take as long as with all bytes
   static constexpr std::int64_t most_columns = 8192;  // directions of more columns would take too long to find
   static constexpr std::int64_t fewest_rows = 32768;
 
