@@ -1,7 +1,7 @@
 """k-means of points with the spectrum of embeddings: Gradus compared with SuperKMeans, FAISS and scikit-learn.
 
-Gradus is kmeans_calls.cpp, once for each set of instructions. SuperKMeans (flat, all points) starts from random rows of
-its own. FAISS starts from the same rows as Gradus. If its iterations take long, only two of ten run."""
+Gradus is kmeans_calls.cpp, once for each set of instructions. SuperKMeans (flat, all points) starts from other random
+rows. FAISS starts from the same rows as Gradus. If its iterations take long, only two of ten run."""
 
 import concurrent.futures
 import os
@@ -13,7 +13,7 @@ from kmeans import inertia_of
 from kmeans_calls import REST, Side, program_of
 
 ITERATIONS = 10
-SPREAD = 0.5  # standard deviation within a cluster, relative to that of the centres
+SPREAD = 0.5  # standard deviation within a cluster, relative to the deviation of the centres
 INSTRUCTIONS = ("best", "avx512", "avx2")
 FEW_ITERATIONS = 2
 FAISS_RATE = 1e11  # multiply-adds a second, assumed to decide how many iterations of FAISS run

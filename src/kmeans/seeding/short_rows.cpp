@@ -51,6 +51,7 @@ HWY_AFTER_NAMESPACE();
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "core/failure.hpp"
@@ -67,8 +68,10 @@ constexpr int iterations = 3;
 // If the directions explain less of the squares of a sample, their bounds exclude few candidates.
 constexpr double least_share = 0.45;
 
-// Multiplies rows, which are given by `row_of(row, room)`, by the directions. Calls use(row, products) if it is given.
-template <class RowOf>
+// Returns the address of a row, or copies the row to `room`.
+using RowOf = std::function<const float*(std::int64_t row, float* room)>;
+
+// Multiplies rows by the directions.
 void product(std::int64_t rows, std::int64_t columns, const float* directions, std::int64_t count, float* out,
              int threads, const std::stop_token& stop, const RowOf& row_of) {
   core::FirstFailure failure;
