@@ -89,7 +89,8 @@ void prepare_codebooks(const KMeansArguments& arguments, Session& session) {
   if (!arguments.page.empty()) refuse("--report: the page shows one fit");
   if (arguments.options.standardize)
     throw UnsupportedError("--standardize: codebooks are in the units of the points; leave it out");
-  if (session.chooses_gpus) throw UnsupportedError("--gpus: --subspaces runs on the CPU; leave --gpus out");
+  if (session.chooses_gpus)
+    throw UnsupportedError("--gpus auto: its model knows a single fit; name the GPUs of --subspaces, or all");
   if (session.execution.device == Device::automatic && session.execution.gpus.empty())
     session.execution.device = Device::cpu;
 }

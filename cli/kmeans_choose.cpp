@@ -27,7 +27,11 @@ Json json_of(std::optional<double> value) { return value ? Json(*value) : Json(n
 
 std::vector<std::int64_t> parse_cluster_counts(const std::string& text) {
   constexpr std::size_t most_fits = 1000;
-  const auto number = [](const std::string& word) {
+  const auto number = [&text](const std::string& word) {
+    if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos)
+      throw UsageError(
+          fmt::format("-k: {} is neither a number of clusters, such as 8, nor several, such as 2..20 or 4,8,16",
+                      core::excerpt(text)));
     return parse_whole("-k", word, 1, std::numeric_limits<std::int32_t>::max());
   };
   std::vector<std::int64_t> counts;

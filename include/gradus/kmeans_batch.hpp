@@ -4,10 +4,10 @@
 /// for its matrix with these options, if the variant has the contract "same bits". A separate call can thus reproduce
 /// any problem.
 ///
-/// Small problems run next to each other, each on one thread; large problems run one after the other, each on all
-/// threads. The matrices are read in place. They may interleave: the columns of a matrix in groups are a batch, whose
-/// centroids are the codebooks of a product quantizer (Jégou, Douze and Schmid, "Product quantization for nearest
-/// neighbor search", 2011).
+/// On the CPU, small problems run next to each other, each on one thread; large problems run one after the other, each
+/// on all threads. On GPUs, a few problems run at a time on each GPU. The matrices are read in place. They may
+/// interleave: the columns of a matrix in groups are a batch, whose centroids are the codebooks of a product quantizer
+/// (Jégou, Douze and Schmid, "Product quantization for nearest neighbor search", 2011).
 ///
 ///   const KMeansBatchResult<float> fits = kmeans_batch(column_groups(points.view(), 8), {.clusters = 256});
 #pragma once
@@ -45,7 +45,7 @@ template <class T>
 MatrixBatch<MatrixView<T>> column_groups(MatrixView<T> rows, std::int64_t groups);
 GRADUS_EXPORT MatrixBatch<StoredMatrixView> column_groups(const StoredMatrixView& rows, std::int64_t groups);
 
-/// Optional inputs and output memory of a batch of problems, as in KMeansMemory. All of it is in host memory.
+/// Optional inputs and output memory of a batch of problems, as in KMeansMemory.
 template <class T>
 struct KMeansBatchMemory {
   /// With KMeansInit::given: clusters x d for each problem. A stride of 0 gives all problems the same centroids.
@@ -77,12 +77,13 @@ MatrixBatch<MatrixView<T>> column_groups(MatrixView<T> rows, std::int64_t groups
   return {{rows.data(), rows.rows(), columns, rows.row_stride(), rows.place()}, groups, columns, "subspace"};
 }
 
-/// Fits every matrix of the batch, in host memory, on the CPU.
+/// Fits every matrix of the batch: on the CPU, or on the GPUs that the request names. Matrices in GPU memory are fitted
+/// on this GPU.
 ///
 /// Throws the errors of kmeans(), whose messages name the problem: "problem 3: ...", counted from 0. If several
 /// problems fail, this is the first of them. Throws InputError for a batch without problems, UsageError for options of
-/// a single fit (checkpoint, dump_graph) and for labels that overlap an input, and UnsupportedError for GPUs, GPU
-/// memory and several ranks. Progress of the phase "problems" counts completed problems.
+/// a single fit (checkpoint, dump_graph) and for labels that overlap an input, and UnsupportedError for several ranks,
+/// and for several GPUs if the points are in GPU memory. Progress of the phase "problems" counts completed problems.
 ///
 /// Memory in addition to the input: labels and centroids of all problems, and the memory of the fits that run at the
 /// same time; see kmeans_batch_memory().

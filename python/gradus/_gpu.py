@@ -210,7 +210,7 @@ class OnGpu:
         *rows, columns = self.shape
         if step != 1 and columns > 1:
             return False
-        return not rows or rows[0] <= 1 or bool(apart[0] >= columns)
+        return not rows or rows[-1] <= 1 or bool(apart[-1] >= columns)
 
     def is_c_contiguous(self) -> bool:
         """Returns true if the elements are contiguous in C order."""
@@ -319,7 +319,8 @@ def as_rows(
     if len(array.shape) != dimensions:
         if dimensions == 2:
             _numbers.refuse_shape(array.shape, what)
-        raise UsageError.about(what, f"an array of the shape {array.shape}; one dimension is needed")
+        needed = "one dimension is needed" if dimensions == 1 else "three dimensions are needed, a matrix for each problem"
+        raise UsageError.about(what, f"an array of the shape {array.shape}; {needed}")
     wanted = wanted_type(array, what)
     if dtype is not None:
         wanted = dtype
@@ -329,6 +330,17 @@ def as_rows(
     if exact and array.element not in ("bfloat16", "bool") and _numbers.may_round(array.dtype, wanted):
         _numbers.refuse_rounding(np.asarray(to_host(array)), what, wanted)
     return made
+
+
+def column_groups(rows: OnGpu, groups: int) -> OnGpu:
+    """Returns a view of n rows whose columns are divided into groups of equal size: groups x n x size."""
+    n, columns = rows.shape
+    size = columns // groups
+    code = _CODES[rows.dtype.kind]
+    held = _core.hold_memory(
+        rows.address, [groups, n, size], [size, rows.strides[0], 1], code, 8 * rows.dtype.itemsize, rows.gpu, rows.held
+    )
+    return OnGpu(rows.source, held, rows.stream, rows.read_only)
 
 
 def new(shape: tuple[int, ...], dtype: np.dtype[Any], like: OnGpu, stream: int | None) -> OnGpu | None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradus import _arrays, _core
+from gradus import _arrays, _core, _gpu
 from gradus._errors import InputError, UsageError
 from gradus._kmeans import Array, KMeansModel, KMeansStandardization, _method, is_random, kmeans_predict
-from gradus._options import Progress, RunReport, names_arguments, options_in, report_of, request
+from gradus._options import Gpus, Progress, RunReport, names_arguments, options_in, report_of, request, stream_number
 
 _LABEL = np.dtype(np.int32)
 
@@ -72,13 +72,16 @@ def _for_all(source: Any, what: str, dtype: np.dtype[Any], problems: int) -> Arr
     return np.broadcast_to(matrix, (problems, *matrix.shape))
 
 
-def _points(points: Any, subspaces: int | None) -> tuple[Array, str | None]:
+def _points(points: Any, subspaces: int | None, stream: int | None) -> tuple[_arrays.Placed, str | None]:
     """Returns a matrix for each problem, and the name of their type of 8 or 16 bits or None."""
     if subspaces is None:
+        if _gpu.is_on_gpu(points):
+            return _gpu.as_rows(points, "points", 3, None, stream), None
         return _arrays.batch(points, "points")
-    _arrays.refuse_gpu(points, "points")
-    rows, stored = _arrays.points(points, None)
+    rows, stored = _arrays.points(points, stream)
     size = _group_size(rows.shape[1], subspaces)
+    if isinstance(rows, _gpu.OnGpu):
+        return _gpu.column_groups(rows, subspaces), None
     return rows.reshape(len(rows), subspaces, size).transpose(1, 0, 2), stored
 
 
@@ -106,16 +109,19 @@ def kmeans_batch(
     standardize: bool = False,
     seed: int = 0,
     # </options>
+    device: str = "auto",
+    gpus: Gpus | None = None,
     variant: str | None = None,
     threads: int | None = None,
     pinning: str = "none",
     memory_limit: int | None = None,
+    stream: Any = None,
     progress: Progress | None = None,
 ) -> KMeansBatchResult:
-    """Fits many matrices of one shape: independent k-means problems in one call, on the CPU.
+    """Fits many matrices of one shape: independent k-means problems in one call.
 
-    * `points`: B x n x d array in host memory, a matrix for each problem, of the types of kmeans(). It is copied only if
-        elements of a row are not contiguous or rows do not ascend in memory.
+    * `points`: B x n x d array, a matrix for each problem, of the types of kmeans(). It is copied only if elements of a
+        row are not contiguous or rows do not ascend in memory. An array on a GPU is fitted on this GPU.
     * `clusters`: int; number of clusters of each problem, from 1 to n
     * `subspaces`: int; None, or the number B of groups of equal size into which the columns of `points`, then an n x (B d)
         array, are divided. The centroids are the codebooks of a product quantizer, and the result has its `codes`.
@@ -145,11 +151,14 @@ def kmeans_batch(
     seed : int; seed of the random numbers
     .. </options>
 
+    * `device`: "auto", "cpu", "gpu" or "gpu:1"; "auto" is the CPU, unless the points are on a GPU
+    * `gpus`: GPUs that share the problems: "all", the number of GPUs, or a list of their indices
     * `variant`: a name in variants("kmeans"); None: the fastest with the exact result
     * `threads`: int; CPU threads; None: all cores, or the limit set by OMP_NUM_THREADS or threadpoolctl. Small problems use
         one thread each, large problems all of them.
     * `pinning`: "none", "compact" or "scatter"; binding of threads to cores
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
+    * `stream`: stream of PyTorch or CuPy, or address of a CUDA stream, in which points on a GPU were written
     * `progress`: function of (phase, done, total, detail); `done` counts problems. An exception in it ends the job and
         reaches the caller
 
@@ -166,7 +175,7 @@ def kmeans_batch(
     method = _method(init)
     # The time of a fit is no budget that could be repeated, so quality is no argument.
     options = options_in("kmeans", {**locals(), "init": method, "quality": False})
-    matrices, stored = _points(points, subspaces)
+    matrices, stored = _points(points, subspaces, stream_number(stream))
     dtype = _arrays.type_of_job(matrices, stored)
     problems, n, _ = matrices.shape
     given = weighed = None
@@ -181,7 +190,7 @@ def kmeans_batch(
         shared = len(np.shape(weights)) == 1
         weighed = _arrays.vector(weights, "weights", dtype)[np.newaxis] if shared else _arrays.matrix(weights, "weights", dtype)
     labels = np.empty((problems, n), _LABEL)
-    running = request("cpu", variant, threads, pinning, None, memory_limit, None, progress)
+    running = request(device, variant, threads, pinning, None, memory_limit, stream, progress, gpus=gpus)
     centroids, counts, inertia, iterations, converged, report, scaled = _core.kmeans_batch(
         matrices, labels, given, weighed, stored, subspaces is not None, options, running
     )

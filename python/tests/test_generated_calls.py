@@ -95,8 +95,8 @@ def certificate(result, points, labels, weights, inertia, memory_limit=None, thr
     return gradus.certify(result, points, labels, weights=weights, inertia=inertia, threads=threads, memory_limit=memory_limit)
 
 
-def batch(points, clusters, device=None, block_size=None, **named):
-    """Calls kmeans_batch(), which runs on the CPU and lacks these arguments."""
+def batch(points, clusters, block_size=None, **named):
+    """Calls kmeans_batch(), which lacks this argument."""
     return gradus.kmeans_batch(points, clusters, **named)
 
 

@@ -788,3 +788,16 @@ def test_tensors_in_host_memory_are_not_copied():
     assert gradus.kmeans(half, 3).inertia == gradus.kmeans(half.float(), 3).inertia
     model = gradus.KMeans(3, random_state=0).fit(tensor)
     assert isinstance(model.labels_, np.ndarray) and (model.labels_ == result.labels).all()
+
+
+def test_batches(library, points):
+    host = np.ascontiguousarray(points[: len(points) // 3 * 3, :4].astype("f4").reshape(3, -1, 4))
+    for array in (host, host[::-1, ::2], host[:, :, 1:3]):
+        one = gradus.kmeans_batch(array, 5, device="cpu")
+        found = gradus.kmeans_batch(library.there(np.ascontiguousarray(array)), 5)
+        assert found.report.variant.startswith("cuda_")
+        assert bits(found.labels, found.centroids, found.inertia) == bits(one.labels, one.centroids, one.inertia)
+    rows = np.ascontiguousarray(host.reshape(-1, 4))
+    one = gradus.kmeans_batch(rows, 5, subspaces=2, device="cpu")
+    found = gradus.kmeans_batch(library.there(rows), 5, subspaces=2)
+    assert bits(found.labels, found.centroids, found.inertia) == bits(one.labels, one.centroids, one.inertia)

@@ -64,8 +64,15 @@ BorrowedMemory::BorrowedMemory(std::size_t bytes) {
   memory_ = store().take(size);
   if (memory_.data()) return;
   memory_ = Buffer<unsigned char>(size);
-  if (cudaHostRegister(memory_.data(), static_cast<std::size_t>(size), cudaHostRegisterPortable) != cudaSuccess)
-    cudaGetLastError();
+  constexpr unsigned int flags = cudaHostRegisterPortable | cudaHostRegisterMapped;
+  if (cudaHostRegister(memory_.data(), static_cast<std::size_t>(size), flags) != cudaSuccess) cudaGetLastError();
+}
+
+void* BorrowedMemory::on_gpu() {
+  void* address = nullptr;
+  if (cudaHostGetDevicePointer(&address, memory_.data(), 0) == cudaSuccess) return address;
+  cudaGetLastError();
+  return nullptr;
 }
 
 BorrowedMemory::~BorrowedMemory() {

@@ -27,12 +27,13 @@ class BorrowedMemory {
 
   unsigned char* data() { return memory_.data(); }
   const unsigned char* data() const { return memory_.data(); }
+  void* on_gpu();
 
  private:
   Buffer<unsigned char> memory_;
 };
 
-/// Elements in pinned memory. For copies only: kernels must not access the memory, because it may not be mapped.
+/// Elements in pinned memory.
 template <class T>
 class PinnedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -45,6 +46,8 @@ class PinnedBuffer {
   T* data() { return reinterpret_cast<T*>(memory_.data()); }
   const T* data() const { return reinterpret_cast<const T*>(memory_.data()); }
   std::int64_t size() const { return size_; }
+  /// Returns the address for kernels of the current GPU, or null if they cannot access the memory.
+  T* on_gpu() { return static_cast<T*>(memory_.on_gpu()); }
   T& operator[](std::int64_t index) { return data()[index]; }
   const T& operator[](std::int64_t index) const { return data()[index]; }
 

@@ -187,6 +187,7 @@ GRADUS_INSTANTIATE(std::int32_t);
 GRADUS_INSTANTIATE(std::int64_t);
 GRADUS_INSTANTIATE(std::uint64_t);
 #undef GRADUS_INSTANTIATE
+template void upload(MatrixView<const std::uint8_t>, std::uint8_t*, Staging&, int, const Stream&);
 template void download(const std::uint8_t*, std::int32_t*, std::int64_t, Staging&, int, const Stream&);
 template void download(const std::uint16_t*, std::int32_t*, std::int64_t, Staging&, int, const Stream&);
 

@@ -3,8 +3,10 @@
 #include <string>
 
 #include "core/phases.hpp"
+#include "execution/gpu_group.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans_batch.hpp"
+#include "kmeans/api/kmeans_of.hpp"
 #include "kmeans/batch/problems.hpp"
 #include "kmeans/batch/schedule.hpp"
 #include "kmeans/kmeans.hpp"
@@ -21,19 +23,14 @@ KMeansBatchResult<T> fit_problems(const room::BatchProblems<T>& problems, const 
                                   const KMeansOptions& options, const Execution& execution) {
   const auto start = core::Clock::now();
   room::check_batch(problems.all_memory(), options, execution);
-  room::check_arguments<T>(problems.first, options, problems.memory_of(0), execution, true);
+  room::check_arguments<T>(problems.first, options, problems.memory_of(0), execution::on_first_gpu(execution), true);
   const room::BatchSchedule schedule = room::schedule_of_batch(problems.shape(), problems.count, options, execution);
-  execution::check_memory(schedule.bytes, execution, "fit fewer problems in a call");
+  execution::check_memory(schedule.memory.host, execution, "fit fewer problems in a call");
   KMeansBatchResult<T> result;
   result.problems.resize(static_cast<std::size_t>(problems.count));
-  const auto fit = [&](std::int64_t problem, const Execution& here) -> KMeansResult<T> {
-    const room::PointRows<T> points = problems.matrix(problem);
-    if constexpr (sizeof(T) == sizeof(float))
-      if (points.is_stored()) return kmeans(points.stored(), options, problems.memory_of(problem), here);
-    return detail::kmeans<T>(points.shape(), options, problems.memory_of(problem), here);
-  };
   room::run_batch(schedule, problems.count, name, execution, [&](std::int64_t problem, const Execution& here) {
-    result.problems[static_cast<std::size_t>(problem)] = fit(problem, here);
+    result.problems[static_cast<std::size_t>(problem)] =
+        room::kmeans_of(problems.matrix(problem), options, problems.memory_of(problem), here);
   });
   for (const KMeansResult<T>& one : result.problems)
     result.report.rechecked += one.report.rechecked / static_cast<double>(problems.count);
@@ -67,10 +64,9 @@ MatrixBatch<StoredMatrixView> column_groups(const StoredMatrixView& rows, std::i
 
 MemoryEstimate kmeans_batch_memory(const KMeansShape& shape, std::int64_t problems, const KMeansOptions& options,
                                    const Execution& execution) {
-  execution::check_execution(execution);
-  room::require_cpu_for_batch(execution, shape.place, "points");
+  execution::check_execution(execution::on_first_gpu(execution));
   if (problems < 1) throw UsageError("a batch has at least one problem, not " + std::to_string(problems));
-  return {.host = room::schedule_of_batch(shape, problems, options, execution).bytes};
+  return room::schedule_of_batch(shape, problems, options, execution).memory;
 }
 
 namespace detail {

@@ -81,9 +81,9 @@ Buffer<std::int32_t> BlockPrediction<T>::add(MatrixView<const T> points, const E
     if (!parts) return predict(points, memory, device, inertia);
     std::vector<core::ExactAccumulator> sums(parts->gpus.size());
     KMeansPrediction all = GpuParts<T>(points, *parts, memory_of_model_parts(model_.centroids))
-                               .run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own,
+                               .run_for_labels(memory, [&](const PointRows<T>& rows, const KMeansMemory<T>& own,
                                                            const Execution& here, int rank) {
-                                 return predict(rows, own, here, sums[static_cast<std::size_t>(rank)]);
+                                 return predict(rows.shape(), own, here, sums[static_cast<std::size_t>(rank)]);
                                });
     for (const core::ExactAccumulator& sum : sums) inertia.merge(sum);
     return all;

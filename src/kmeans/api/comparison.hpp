@@ -12,6 +12,7 @@
 #include "gradus/kmeans_choose.hpp"
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/fit.hpp"
+#include "kmeans/api/kmeans_of.hpp"
 #include "kmeans/criteria/criteria.hpp"
 #include "kmeans/points/host_copy.hpp"
 
@@ -67,7 +68,7 @@ class Comparison {
       const KMeansOptions options = options_of_fit(call_.options, clusters);
       const Execution here = without(kept, here_);
       results_.push_back(standardized_ ? fit_standardized(*standardized_, options, memory, here)
-                                       : fit(options, memory, here));
+                                       : kmeans_of(call_.points, options, memory, here));
       const KMeansResult<T>& result = results_.back();
       found.candidates.push_back({.clusters = clusters,
                                   .inertia = result.inertia,
@@ -75,12 +76,6 @@ class Comparison {
                                   .seconds = core::seconds_since(start)});
       kept += result_bytes(shape_, clusters);
     }
-  }
-
-  KMeansResult<T> fit(const KMeansOptions& options, const KMeansMemory<T>& memory, const Execution& here) const {
-    if constexpr (sizeof(T) == sizeof(float))
-      if (call_.points.is_stored()) return kmeans(call_.points.stored(), options, memory, here);
-    return detail::kmeans<T>(call_.points.shape(), options, memory, here);
   }
 
   void tell(std::int64_t clusters) const {

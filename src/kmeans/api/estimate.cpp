@@ -55,17 +55,22 @@ std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilt
 namespace {
 
 /// Returns the bytes for rows that are widened: a copy of all rows, or the rows that threads read at a time.
-std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMetric metric, int threads) {
+std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMetric metric,
+                            const Execution& execution) {
   if (!shape.stored) return 0;
   const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
-  if (widens_points(&variant, variant.device_input))
+  // If some ranks have no GPU, the points of all ranks stay in host memory.
+  const bool stays_on_gpu = variant.device_input && execution.communicator == nullptr;
+  if (stays_on_gpu) return 0;
+  if (widens_points(&variant, stays_on_gpu))
     return core::checked_multiply(static_cast<std::uint64_t>(shape.points), row_bytes, "points");
   const std::uint64_t visit = visit_bytes(shape.points, shape.dimensions);
   if (metric == KMeansMetric::cosine) return visit;  // iterations read rows of unit length
   // Blocks of an iteration have at most cached_values values or 64 rows, and blocks of the seeding at most 256 rows.
   const std::int64_t most =
       std::min(std::clamp<std::int64_t>(cached_values / shape.dimensions, 256, block_points), shape.points);
-  return std::max(visit, core::checked_multiply(static_cast<std::uint64_t>(threads * most), row_bytes, "points"));
+  const std::int64_t rows = cpu::thread_count(execution) * most;
+  return std::max(visit, core::checked_multiply(static_cast<std::uint64_t>(rows), row_bytes, "points"));
 }
 
 }  // namespace
@@ -108,7 +113,7 @@ std::uint64_t host_memory(const Shape& shape, const KMeansOptions& options, cons
   if (options.metric == KMeansMetric::cosine)
     bytes += core::checked_multiply(n * element_bytes, static_cast<std::uint64_t>(shape.dimensions), "points");
   const int threads = cpu::thread_count(execution);
-  bytes = core::checked_add(bytes, widened_bytes(shape, variant, options.metric, threads), "points");
+  bytes = core::checked_add(bytes, widened_bytes(shape, variant, options.metric, execution), "points");
   const auto of_first_centroids = [&](std::uint64_t copy) {
     return options.init == KMeansInit::hierarchical ? hierarchy_bytes(shape, options, execution, variant)
                                                     : seeding_bytes(shape, options, filter, copy);
@@ -131,9 +136,7 @@ std::uint64_t transform_memory(const PointRows<T>& points, MatrixView<const T> c
   std::int64_t copied_rows = unit_length || !centroids.place().is_host() ? centroids.rows() : 0;
   if (unit_length && !centroids.place().is_host()) copied_rows += centroids.rows();
   if (unit_length && !on_gpu) copied_rows += points.rows();
-  std::uint64_t visited = 0;
-  if (points.is_stored() && widens_points(nullptr, on_gpu)) copied_rows += points.rows();
-  else if (points.is_stored()) visited = visit_bytes(points.rows(), points.columns());
+  const std::uint64_t visited = points.is_stored() && !on_gpu ? visit_bytes(points.rows(), points.columns()) : 0;
   return core::checked_add(column_bytes(shape, cpu::thread_count(execution)) + visited,
                            core::checked_multiply(static_cast<std::uint64_t>(copied_rows) * sizeof(T),
                                                   static_cast<std::uint64_t>(points.columns()), "points"),

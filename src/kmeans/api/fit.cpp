@@ -38,7 +38,7 @@ template <class T>
 KMeansResult<T> kmeans(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                        const Execution& execution) {
   if (const auto parts = room::in_parts(points, memory.weights, options.clusters, execution))
-    return room::fit_on_gpus(points, options, memory, *parts);
+    return room::fit_on_gpus<T>(points, options, memory, *parts);
   return execution::whole_call<T>("kmeans", execution, [&](const Execution& here, core::Ranks& ranks) {
     const room::FitCall<T> call{points, options, memory, here, ranks};
     return options.standardize ? room::fit_standardized(call) : room::fit(call);

@@ -15,6 +15,7 @@
 #include "gradus/rows_of_rank.hpp"
 #include "kmeans/gpu/limits.hpp"
 #include "kmeans/points/host_copy.hpp"
+#include "kmeans/points/point_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -23,7 +24,7 @@ class GpuParts {
  public:
   /// Each part has at least one point. If there are fewer points than GPUs, some GPUs get no part. Throws
   /// OutOfMemoryError if a GPU has no room for its part.
-  GpuParts(MatrixView<const T> points, const Execution& execution, const execution::PartMemory& needed)
+  GpuParts(const PointRows<T>& points, const Execution& execution, const execution::PartMemory& needed)
       : execution_(without_surplus(execution, points.rows())), group_(execution_),
         ranges_(group_.divide(points.rows(), [&](std::size_t part, std::int64_t rows) {
           return rows > most_points_on_gpu ? std::numeric_limits<std::uint64_t>::max() : needed(part, rows);
@@ -31,10 +32,10 @@ class GpuParts {
     for (int rank = 0; rank < group_.size(); ++rank) parts_.push_back(part(points, rank));
   }
   /// The parts exist already, one for each GPU. Without GPUs, the CPU works on all parts. No part may be empty.
-  GpuParts(std::vector<MatrixView<const T>> parts, const Execution& execution)
-      : execution_(execution), group_(execution_, static_cast<int>(parts.size())), parts_(std::move(parts)) {
+  GpuParts(const std::vector<MatrixView<const T>>& parts, const Execution& execution)
+      : execution_(execution), group_(execution_, static_cast<int>(parts.size())), parts_(parts.begin(), parts.end()) {
     std::int64_t first = 0;
-    for (const MatrixView<const T>& part : parts_) {
+    for (const PointRows<T>& part : parts_) {
       ranges_.push_back({first, part.rows()});
       first += part.rows();
     }
@@ -53,18 +54,19 @@ class GpuParts {
   template <class Call>
   auto run(const KMeansMemory<T>& memory, const Call& call) {
     std::vector<execution::NamedPlace> places{{memory.weights.place(), "weights"}};
-    for (const MatrixView<const T>& part : parts_) places.push_back({part.place(), "points"});
+    for (const PointRows<T>& part : parts_) places.push_back({part.place(), "points"});
     execution::wait_for_data(places, execution_);
     Matrix<T> centroids;
     const MatrixView<const T> initial = in_host_memory(memory.initial_centroids, centroids);
     return group_.run([&](int rank, const Execution& here) {
-      const execution::RowsForGpu<T> rows(parts_[static_cast<std::size_t>(rank)], here.gpu);
+      const PointRows<T>& points = parts_[static_cast<std::size_t>(rank)];
+      const execution::RowsForGpu<T> rows(points.shape(), here.gpu);
       const execution::ElementsForGpu<T> weights(part(memory.weights, rank), here.gpu);
       KMeansMemory<T> own = memory;
       own.weights = weights.view();
       own.labels = part(memory.labels, rank);
       own.initial_centroids = initial;
-      return call(rows.view(), own, here, rank);
+      return call(points.is_stored() ? points : PointRows<T>(rows.view()), own, here, rank);
     });
   }
 
@@ -110,7 +112,7 @@ class GpuParts {
   Execution execution_;
   execution::GpuGroup group_;
   std::vector<RowRange> ranges_;
-  std::vector<MatrixView<const T>> parts_;
+  std::vector<PointRows<T>> parts_;
 };
 
 /// Returns a lower bound of the GPU memory of a part that compares points with the centroids of a model.

@@ -50,15 +50,6 @@ MemoryEstimate memory_on_gpus(const KMeansShape& shape, const KMeansOptions& opt
   return memory;
 }
 
-/// Estimates the memory of a copy of stored points in float, and of a fit to this copy.
-MemoryEstimate widened_memory(KMeansShape shape, const KMeansOptions& options, const Execution& execution) {
-  shape.element_bytes = sizeof(float);
-  const auto copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * shape.element_bytes);
-  MemoryEstimate memory = kmeans_memory(shape, options, room::without(copy, execution));
-  memory.host += copy;
-  return memory;
-}
-
 }  // namespace
 
 MemoryEstimate room::memory_of_part(KMeansShape shape, const KMeansOptions& options, const Execution& execution,
@@ -77,7 +68,6 @@ MemoryEstimate room::memory_of_part(KMeansShape shape, const KMeansOptions& opti
 
 MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& options, const Execution& execution) {
   const core::DefaultFloatEnvironment environment;
-  if (room::is_stored(shape) && room::widens_points_first(execution)) return widened_memory(shape, options, execution);
   const std::optional<Execution> parts = room::in_parts(shape, options.clusters, execution);
   if (parts || !execution.gpus.empty()) return memory_on_gpus(shape, options, parts ? *parts : execution);
   execution::check_execution(execution);

@@ -7,6 +7,7 @@
 #include "execution/gpu_support.hpp"
 #include "kmeans/api/estimate.hpp"
 #include "kmeans/api/gpu_parts.hpp"
+#include "kmeans/api/kmeans_of.hpp"
 #include "kmeans/kmeans.hpp"
 
 namespace gradus::kmeans_detail {
@@ -32,7 +33,7 @@ class HostModel {
 
 /// Returns the GPU memory of the parts of a fit. The returned function uses `options` and `execution`.
 template <class T>
-execution::PartMemory memory_of_parts(MatrixView<const T> points, const KMeansOptions& options,
+execution::PartMemory memory_of_parts(const PointRows<T>& points, const KMeansOptions& options,
                                       const KMeansMemory<T>& memory, const Execution& execution) {
   const KMeansShape shape{points.rows(), points.columns(), static_cast<int>(sizeof(T)), !memory.weights.empty(),
                           points.place()};
@@ -75,12 +76,12 @@ std::optional<Execution> in_parts(const KMeansShape& shape, std::int64_t cluster
 }
 
 template <class T>
-KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+KMeansResult<T> fit_on_gpus(const PointRows<T>& points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                             const Execution& execution) {
   check_arguments<T>(points, options, memory, execution::on_first_gpu(execution), true);
-  GpuParts<T> parts(points, execution, memory_of_parts(points, options, memory, execution));
-  return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
-                                          int) { return detail::kmeans(rows, options, own, here); });
+  GpuParts<T> parts(points, execution, memory_of_parts<T>(points, options, memory, execution));
+  return parts.run_for_labels(memory, [&](const PointRows<T>& rows, const KMeansMemory<T>& own, const Execution& here,
+                                          int) { return kmeans_of(rows, options, own, here); });
 }
 
 template <class T>
@@ -88,9 +89,11 @@ KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, 
                                                     const KMeansMemory<T>& memory, const Execution& execution) {
   check_arguments<T>(points, options, memory, execution::on_first_gpu(execution), true);
   check_no_labels(memory);
-  GpuParts<T> parts(points, execution, memory_of_parts(points, options, memory, execution));
-  auto results = parts.run(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
-                                       int) { return detail::kmeans_initial_centroids(rows, options, own, here); });
+  GpuParts<T> parts(points, execution, memory_of_parts<T>(points, options, memory, execution));
+  auto results =
+      parts.run(memory, [&](const PointRows<T>& rows, const KMeansMemory<T>& own, const Execution& here, int) {
+        return detail::kmeans_initial_centroids(rows.shape(), options, own, here);
+      });
   parts.describe(results.front().report);
   return std::move(results.front());
 }
@@ -102,8 +105,10 @@ KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T
   if (needs_labels) check_labels(memory.labels, points.rows());
   GpuParts<T> parts(points, execution, memory_of_model_parts(model.centroids));
   const HostModel<T> host(model, parts);
-  return parts.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& here,
-                                          int) { return detail::kmeans_predict(host.model(), rows, own, here); });
+  return parts.run_for_labels(memory,
+                              [&](const PointRows<T>& rows, const KMeansMemory<T>& own, const Execution& here, int) {
+                                return detail::kmeans_predict(host.model(), rows.shape(), own, here);
+                              });
 }
 
 template <class T>
@@ -114,8 +119,8 @@ RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> poi
   GpuParts<T> parts(points, execution, memory_of_model_parts(model.centroids));
   const HostModel<T> host(model, parts);
   auto reports =
-      parts.run({}, [&](MatrixView<const T> rows, const KMeansMemory<T>& /*none*/, const Execution& here, int rank) {
-        return detail::kmeans_transform(host.model(), rows, parts.part(distances, rank), here);
+      parts.run({}, [&](const PointRows<T>& rows, const KMeansMemory<T>& /*none*/, const Execution& here, int rank) {
+        return detail::kmeans_transform(host.model(), rows.shape(), parts.part(distances, rank), here);
       });
   parts.describe(reports.front());
   return std::move(reports.front());
@@ -130,7 +135,7 @@ Matrix<T> transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> poi
 }
 
 #define GRADUS_INSTANTIATE(T)                                                                                   \
-  template KMeansResult<T> fit_on_gpus(MatrixView<const T>, const KMeansOptions&, const KMeansMemory<T>&,       \
+  template KMeansResult<T> fit_on_gpus(const PointRows<T>&, const KMeansOptions&, const KMeansMemory<T>&,       \
                                        const Execution&);                                                       \
   template KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T>, const KMeansOptions&,       \
                                                                const KMeansMemory<T>&, const Execution&);       \

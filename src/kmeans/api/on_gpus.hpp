@@ -8,6 +8,7 @@
 
 #include "gradus/kmeans.hpp"
 #include "kmeans/gpu/limits.hpp"
+#include "kmeans/points/point_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -29,7 +30,7 @@ std::optional<Execution> in_parts(MatrixView<const T> points, const Execution& e
 }
 
 template <class T>
-KMeansResult<T> fit_on_gpus(MatrixView<const T> points, const KMeansOptions& options, const KMeansMemory<T>& memory,
+KMeansResult<T> fit_on_gpus(const PointRows<T>& points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                             const Execution& execution);
 template <class T>
 KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, const KMeansOptions& options,

@@ -76,9 +76,11 @@ KMeansResult<T> kmeans_parts(std::span<const MatrixView<const T>> given, const K
   choose_gpus(parts, here);
   remove_empty(parts, here);
   if (parts.size() == 1) return detail::kmeans<T>(parts.front(), options, memory, execution::on_first_gpu(here));
-  room::GpuParts<T> ranks(std::move(parts), here);
-  return ranks.run_for_labels(memory, [&](MatrixView<const T> rows, const KMeansMemory<T>& own, const Execution& one,
-                                          int) { return detail::kmeans<T>(rows, options, own, one); });
+  room::GpuParts<T> ranks(parts, here);
+  return ranks.run_for_labels(
+      memory, [&](const room::PointRows<T>& rows, const KMeansMemory<T>& own, const Execution& one, int) {
+        return detail::kmeans<T>(rows.shape(), options, own, one);
+      });
 }
 
 template KMeansResult<float> kmeans_parts(std::span<const MatrixView<const float>>, const KMeansOptions&,

@@ -29,11 +29,10 @@ PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, const PointRows<T>& gi
     const core::PhaseTimer timer(phases, "to_device");
     if (metric == KMeansMetric::cosine)
       needs.bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
-    return points_on_gpu(points.shape(), plan.weights, plan.here, needs, plan.rows);
+    return points_on_gpu(points, plan.weights, plan.here, needs, plan.rows);
   });
   const core::PhaseTimer timer(phases, "examine");
   statistics_ = examine(*source_, centroids_);
-  if (!source_->rows().place().is_host()) widened_ = {};  // the examination has waited for the copy to the GPU
   if (metric != KMeansMetric::cosine) return;
   source_->to_unit_rows();
   if (centroids_.rows() > 0) scale_centroids(plan);

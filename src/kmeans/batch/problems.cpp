@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "execution/gpu_group.hpp"
 #include "kmeans/graph_file.hpp"
 #include "kmeans/problem.hpp"
 
@@ -34,22 +35,21 @@ void check_apart(const detail::ViewFacts& labels, const detail::ViewFacts& input
 
 }  // namespace
 
-void require_cpu_for_batch(const Execution& execution, MemoryPlace place, const char* what) {
-  const bool wants_gpu = execution.device == Device::gpu || !execution.gpus.empty() ||
+std::vector<int> gpus_of_batch(const Execution& execution, MemoryPlace points) {
+  if (!execution.gpus.empty()) return execution.gpus;
+  if (!points.is_host()) return {points.gpu};
+  const bool wants_gpu = execution.device == Device::gpu ||
                          (!execution.variant.empty() &&
                           core::find_variant(variants(), execution.variant, "kmeans").backend == core::Backend::cuda);
-  if (wants_gpu || !place.is_host())
-    throw UnsupportedError((wants_gpu ? ErrorMessage("a GPU was asked for") : about(what) + "they are on a GPU") +
-                           ", but a batch of problems is fitted on the CPU; call kmeans() for each problem on the GPU, "
-                           "or use the CPU and host memory");
+  return wants_gpu ? std::vector<int>{execution.gpu} : std::vector<int>{};
 }
 
 void check_batch(const BatchMemory& memory, const KMeansOptions& options, const Execution& execution) {
-  execution::check_execution(execution);
-  require_cpu_for_batch(execution, memory.points.place, "points");
-  require_cpu_for_batch(execution, memory.centroids.place, "initial centroids");
-  require_cpu_for_batch(execution, memory.weights.place, "weights");
-  require_cpu_for_batch(execution, memory.labels.place, "labels");
+  execution::check_execution(execution::on_first_gpu(execution));
+  if (!memory.points.place.is_host() && execution::is_for_several_gpus(execution))
+    throw UnsupportedError(about("points") +
+                           "they are on a GPU, which fits all problems; leave the list of GPUs out, or pass points in "
+                           "host memory");
   detail::check_view(memory.points, "points");
   detail::check_view(memory.centroids, "initial centroids");
   if (memory.count < 1)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "execution/request.hpp"
 #include "gradus/kmeans_batch.hpp"
@@ -11,8 +12,9 @@
 
 namespace gradus::kmeans_detail {
 
-/// Throws UnsupportedError if a GPU was asked for, or if the memory `what` is on a GPU.
-void require_cpu_for_batch(const Execution& execution, MemoryPlace place, const char* what);
+/// Returns the GPUs that share the problems of a batch: the GPUs of the request, or the GPU that holds the points.
+/// Returns an empty list if the CPU fits the problems, which is so unless the request or the points name a GPU.
+std::vector<int> gpus_of_batch(const Execution& execution, MemoryPlace points);
 
 /// The memory of a batch. `points` and `centroids` are views of the first problem.
 struct BatchMemory {
@@ -60,10 +62,10 @@ struct BatchProblems {
       if (first.is_stored()) {
         const StoredMatrixView& stored = first.stored();
         return StoredMatrixView(static_cast<const std::byte*>(stored.data()) + offset * bytes_of(stored.type()),
-                                stored.type(), stored.rows(), stored.columns(), stored.row_stride());
+                                stored.type(), stored.rows(), stored.columns(), stored.row_stride(), stored.place());
       }
     const MatrixView<const T>& rows = first.shape();
-    return MatrixView<const T>(rows.data() + offset, rows.rows(), rows.columns(), rows.row_stride());
+    return MatrixView<const T>(rows.data() + offset, rows.rows(), rows.columns(), rows.row_stride(), rows.place());
   }
 
   KMeansMemory<T> memory_of(std::int64_t problem) const {
@@ -72,9 +74,11 @@ struct BatchProblems {
     const std::int64_t offset = problem * memory.initial_centroids.stride;
     KMeansMemory<T> one;
     if (given.rows() > 0)
-      one.initial_centroids = {given.data() + offset, given.rows(), given.columns(), given.row_stride()};
-    if (weights.rows() > 0) one.weights = {weights.row(weights.rows() == 1 ? 0 : problem), weights.columns()};
-    if (memory.labels.rows() > 0) one.labels = {memory.labels.row(problem), memory.labels.columns()};
+      one.initial_centroids = {given.data() + offset, given.rows(), given.columns(), given.row_stride(), given.place()};
+    if (weights.rows() > 0)
+      one.weights = {weights.row(weights.rows() == 1 ? 0 : problem), weights.columns(), weights.place()};
+    if (memory.labels.rows() > 0)
+      one.labels = {memory.labels.row(problem), memory.labels.columns(), memory.labels.place()};
     return one;
   }
 };

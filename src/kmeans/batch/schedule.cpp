@@ -9,14 +9,17 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/checked.hpp"
 #include "core/stop.hpp"
 #include "cpu/chosen_threads.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/threads.hpp"
+#include "execution/gpu_support.hpp"
 #include "execution/request.hpp"
 #include "kmeans/api/estimate.hpp"
+#include "kmeans/batch/problems.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -110,6 +113,60 @@ class BatchRun {
   std::exception_ptr failure_;
 };
 
+/// Returns the settings of one of `workers` workers, which share the host memory of the request.
+Execution settings_of_worker(const Execution& one, std::size_t workers) {
+  Execution settings = one;
+  settings.threads = 1;
+  settings.pinning = Pinning::none;  // the team of all workers is pinned
+  settings.memory_limit = std::max<std::uint64_t>(1, one.memory_limit / workers);
+  return settings;
+}
+
+/// Schedules a batch on the CPU. `pass` is the time of a pass in nanoseconds.
+void divide_threads(BatchSchedule& schedule, const KMeansShape& shape, std::int64_t problems,
+                    const KMeansOptions& options, const Execution& one, double pass) {
+  const int threads = schedule.threads;
+  const auto workers = static_cast<std::size_t>(threads);
+  const Execution settings = settings_of_worker(one, workers);
+  const std::uint64_t side_by_side =
+      core::checked_multiply(kmeans_memory(shape, options, settings).host, workers, "the fits");
+  schedule.on_all_threads = one;
+  if (side_by_side <= one.memory_limit) {
+    const std::int64_t rest = problems % threads;
+    schedule.side_by_side = rest >= speed_of_team(pass, threads) ? problems : problems - rest;
+    schedule.workers.assign(workers, settings);
+    schedule.memory.host = side_by_side;
+  }
+  if (schedule.side_by_side < problems)
+    schedule.memory.host = std::max(schedule.memory.host, kmeans_memory(shape, options, one).host);
+}
+
+/// Schedules a batch on GPUs. While a kernel of one problem ends, or the host reads its outcome, the GPU works on
+/// another problem.
+void divide_gpus(BatchSchedule& schedule, const KMeansShape& shape, std::int64_t problems, const KMeansOptions& options,
+                 Execution one, const std::vector<int>& gpus) {
+  constexpr std::int64_t most_on_a_gpu = 8;
+  one.gpus.clear();
+  one.gpu = gpus.front();
+  const auto count = std::ssize(gpus);
+  const MemoryEstimate alone = kmeans_memory(shape, options, settings_of_worker(one, gpus.size()));
+  const std::uint64_t plannable = execution::plannable_memory(execution::least_gpu(execution::GrantedMachine(one)));
+  const auto with_room = static_cast<std::int64_t>(plannable / std::max<std::uint64_t>(1, alone.device));
+  const std::int64_t on_a_gpu =
+      std::clamp<std::int64_t>(std::min(with_room, (problems + count - 1) / count), 1, most_on_a_gpu);
+  Execution settings = settings_of_worker(one, static_cast<std::size_t>(on_a_gpu * count));
+  settings.gpu_memory_limit = one.gpu_memory_limit / static_cast<std::uint64_t>(on_a_gpu);
+  for (std::int64_t turn = 0; turn < on_a_gpu; ++turn)
+    for (const int gpu : gpus) {
+      settings.gpu = gpu;
+      schedule.workers.push_back(settings);
+    }
+  schedule.threads = static_cast<int>(std::ssize(schedule.workers));
+  schedule.side_by_side = problems;
+  schedule.memory = {core::checked_multiply(alone.host, schedule.workers.size(), "the fits"),
+                     core::checked_multiply(alone.device, static_cast<std::uint64_t>(on_a_gpu), "the fits")};
+}
+
 }  // namespace
 
 BatchSchedule schedule_of_batch(const KMeansShape& shape, std::int64_t problems, const KMeansOptions& options,
@@ -118,29 +175,20 @@ BatchSchedule schedule_of_batch(const KMeansShape& shape, std::int64_t problems,
   const double pass = nanoseconds_of_a_pass(shape_of(shape, options));
   constexpr double passes = 10;  // roughly, of a fit and its first centroids
   schedule.threads = cpu::chosen_threads(passes * pass * static_cast<double>(problems), execution);
-  const int threads = schedule.threads;
   const std::uint64_t results = core::checked_multiply(static_cast<std::uint64_t>(problems),
                                                        result_bytes(shape, options.clusters) + 1024, "the results");
   const std::uint64_t available = execution.memory_limit > 0 ? execution.memory_limit : cpu::available_memory();
-  const std::uint64_t left = available > results ? available - results : 1;
-  schedule.on_all_threads = execution;
-  schedule.on_all_threads.device = Device::cpu;
-  schedule.on_all_threads.progress = {};
-  schedule.on_all_threads.memory_limit = left;
-  schedule.on_one_thread = schedule.on_all_threads;
-  schedule.on_one_thread.threads = 1;
-  schedule.on_one_thread.pinning = Pinning::none;  // the team of all threads is pinned
-  schedule.on_one_thread.memory_limit = std::max<std::uint64_t>(1, left / static_cast<std::uint64_t>(threads));
-  const std::uint64_t side_by_side = core::checked_multiply(kmeans_memory(shape, options, schedule.on_one_thread).host,
-                                                            static_cast<std::uint64_t>(threads), "the fits");
-  if (side_by_side <= left) {
-    const std::int64_t rest = problems % threads;
-    schedule.side_by_side = rest >= speed_of_team(pass, threads) ? problems : problems - rest;
-    schedule.bytes = side_by_side;
+  Execution one = execution;
+  one.progress = {};
+  one.memory_limit = available > results ? available - results : 1;
+  if (const std::vector<int> gpus = gpus_of_batch(execution, shape.place); gpus.empty()) {
+    one.device = Device::cpu;
+    divide_threads(schedule, shape, problems, options, one, pass);
+  } else {
+    one.device = Device::gpu;
+    divide_gpus(schedule, shape, problems, options, one, gpus);
   }
-  if (schedule.side_by_side < problems)
-    schedule.bytes = std::max(schedule.bytes, kmeans_memory(shape, options, schedule.on_all_threads).host);
-  schedule.bytes = core::checked_add(schedule.bytes, results, "the memory of the job");
+  schedule.memory.host = core::checked_add(schedule.memory.host, results, "the memory of the job");
   return schedule;
 }
 
@@ -148,17 +196,19 @@ void run_batch(const BatchSchedule& schedule, std::int64_t problems, const char*
                const std::function<void(std::int64_t, const Execution&)>& fit) {
   BatchRun run(problems, name, execution, fit);
   if (schedule.side_by_side > 0) {
-    const int threads = cpu::start_team(schedule.threads);
+    const int threads = cpu::start_team(static_cast<int>(std::ssize(schedule.workers)));
     const cpu::PinnedTeam team(threads, execution.pinning);
-    const Execution reporting = run.reporting(schedule.on_one_thread);
     const std::thread::id caller = std::this_thread::get_id();
     std::atomic<std::int64_t> next = 0;
+    std::atomic<std::size_t> next_worker = 0;
     std::atomic<int> busy = threads;
 #pragma omp parallel num_threads(threads)
     {
       const bool may_report = std::this_thread::get_id() == caller;
+      const Execution& own = schedule.workers[next_worker++];
+      const Execution here = may_report ? run.reporting(own) : own;
       for (std::int64_t problem = next++; problem < schedule.side_by_side && !run.is_over(problem); problem = next++)
-        run.fit(problem, may_report ? reporting : schedule.on_one_thread);
+        run.fit(problem, here);
       --busy;
       if (may_report && execution.progress) run.report_until_done(busy);
     }

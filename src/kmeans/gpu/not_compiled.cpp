@@ -6,7 +6,7 @@
 namespace gradus::kmeans_detail {
 
 template <class T>
-std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> /*points*/, VectorView<const T> /*weights*/,
+std::unique_ptr<PointSource<T>> points_on_gpu(const PointRows<T>& /*points*/, VectorView<const T> /*weights*/,
                                               const Execution& /*execution*/, const GpuNeeds& /*needs*/,
                                               const core::RankRows& /*rank_rows*/) {
   core::not_compiled("CUDA");

@@ -60,7 +60,7 @@ struct ExactUpdateJob {
   double coordinate_scale;  ///< see Statistics
   const double* middle;     ///< for each column: the middle of its range, to which the history's inertia is relative
   Word* sums;               ///< k x 2 d raw limbs, 2 k limbs of weights if there are any, k counts
-  unsigned int* sizes;      ///< for each cluster: its number of entries (k elements)
+  unsigned int* sizes;      ///< for each cluster: its number of entries (k elements); zero between updates
   unsigned int* cursors;    ///< for each cluster: the position of its next entry (k elements)
   unsigned int* order;      ///< entries, ordered by cluster (n elements)
   const T* centroids;       ///< k x d
@@ -142,7 +142,8 @@ __global__ void count_entries(const __grid_constant__ ExactUpdateJob<T> job) {
       if (near[cluster] > 0) atomicAdd(&job.sizes[cluster], near[cluster]);
 }
 
-/// Computes, for each cluster, the position of its first entry in the order. Launch: one block of 1024 threads.
+/// Computes, for each cluster, the position of its first entry in the order. Sets the sizes to zero for the next order.
+/// Launch: one block of 1024 threads.
 template <class T>
 __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
   __shared__ unsigned int warp_totals[32];
@@ -165,21 +166,29 @@ __global__ void place_clusters(const __grid_constant__ ExactUpdateJob<T> job) {
       if (warp < thread / 32) below += warp_totals[warp];
       all += warp_totals[warp];
     }
-    if (cluster < job.k) job.cursors[cluster] = before + below + sum - size;
+    if (cluster < job.k) {
+      job.cursors[cluster] = before + below + sum - size;
+      job.sizes[cluster] = 0;
+    }
     before += all;
     __syncthreads();  // the totals have been read before the next round overwrites them
   }
 }
 
 /// Orders the entries by cluster. A block first counts its entries. Then it reserves positions by one atomic addition
-/// per cluster. The launch and the shared memory are the same as for count_entries.
+/// per cluster. If there are few entries, a block has fewer, so that more blocks have some. The launch and the shared
+/// memory are the same as for count_entries.
 template <class T>
 __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
   extern __shared__ unsigned int near[];
   const bool in_shared = job.k <= counted_in_shared;
   const bool from_scratch = is_from_scratch(job);
   const std::int64_t entries = entry_count(job);
-  constexpr std::int64_t block_entries = order_threads * entries_per_thread;
+  const std::int64_t grid_threads = std::int64_t{gridDim.x} * order_threads;
+  const int turns = entries >= entries_per_thread * grid_threads
+                        ? entries_per_thread
+                        : static_cast<int>((entries + grid_threads - 1) / grid_threads);
+  const std::int64_t block_entries = order_threads * turns;
   for (std::int64_t first = blockIdx.x * block_entries; first < entries; first += gridDim.x * block_entries) {
     if (in_shared)
       for (int cluster = static_cast<int>(threadIdx.x); cluster < job.k; cluster += order_threads) near[cluster] = 0;
@@ -189,7 +198,7 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
 #pragma unroll
     for (int turn = 0; turn < entries_per_thread; ++turn) {
       const std::int64_t index = first + turn * order_threads + threadIdx.x;
-      if (index >= entries) continue;
+      if (turn >= turns || index >= entries) continue;
       cluster_of[turn] = entry_at(job, from_scratch, static_cast<unsigned int>(index)).cluster;
       rank[turn] = atomicAdd(in_shared ? &near[cluster_of[turn]] : &job.cursors[cluster_of[turn]], 1u);
     }
@@ -201,7 +210,7 @@ __global__ void order_entries(const __grid_constant__ ExactUpdateJob<T> job) {
 #pragma unroll
     for (int turn = 0; turn < entries_per_thread; ++turn) {
       const std::int64_t index = first + turn * order_threads + threadIdx.x;
-      if (index < entries)
+      if (turn < turns && index < entries)
         job.order[rank[turn] + (in_shared ? near[cluster_of[turn]] : 0)] = static_cast<unsigned int>(index);
     }
     __syncthreads();  // the positions have been read before the next round clears the counters
@@ -545,10 +554,11 @@ __device__ void update_cluster(const ExactUpdateJob<T>& job, int cluster, double
 }
 
 /// Computes the new centroids and the outcome of the iteration. The last block to finish adds up the movements and the
-/// explained inertias of all clusters in ascending order. Launch: blocks of `update_threads` threads, a grid-stride
-/// loop over the clusters.
-template <class T>
-__global__ __launch_bounds__(update_threads) void update_centroids(const __grid_constant__ ExactUpdateJob<T> job) {
+/// explained inertias of all clusters in ascending order, and then calls finish() in one thread. Launch: blocks of
+/// `update_threads` threads, a grid-stride loop over the clusters.
+template <class T, class Finish>
+__global__ __launch_bounds__(update_threads) void update_centroids(const __grid_constant__ ExactUpdateJob<T> job,
+                                                                   const Finish finish) {
   __shared__ double near[2 * added_at_once];
   __shared__ bool is_last;
   for (int cluster = static_cast<int>(blockIdx.x); cluster < job.k; cluster += static_cast<int>(gridDim.x))
@@ -570,6 +580,8 @@ __global__ __launch_bounds__(update_threads) void update_centroids(const __grid_
       [&](double value) { total += value; });
   if (threadIdx.x == 0) job.state->shift = total;
   if (threadIdx.x == 32) job.state->explained = total;
+  __syncthreads();  // the outcome is complete
+  if (threadIdx.x == 0) finish();
 }
 
 /// Computes the inertia. A warp processes 32 points. It reads the rows of the points and of their centroids with

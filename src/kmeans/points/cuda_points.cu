@@ -5,6 +5,8 @@
 // sums of integers, minima and maxima do not depend on the order.
 #include "kmeans/points/cuda_points.hpp"
 
+#include <cuda_fp16.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -81,6 +83,19 @@ __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which,
   out[index] = value_at(rows, which[index / rows.columns], static_cast<int>(index % rows.columns));
 }
 
+/// Converts stored elements to float. Launch shape: one thread per element.
+__global__ void widen_elements(const std::uint8_t* from, StoredType type, std::int64_t count, float* to) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (index >= count) return;
+  const auto bits = [&] { return reinterpret_cast<const std::uint16_t*>(from)[index]; };
+  switch (type) {
+    case StoredType::u8: to[index] = from[index]; break;
+    case StoredType::i8: to[index] = reinterpret_cast<const std::int8_t*>(from)[index]; break;
+    case StoredType::f16: to[index] = __half2float(__ushort_as_half(bits())); break;
+    case StoredType::bf16: to[index] = __uint_as_float(std::uint32_t{bits()} << 16); break;
+  }
+}
+
 /// Copies the rows with the numbers `which`. Row which[i] goes to the place places[i]; places begin `stride` elements
 /// apart. Launch shape: one thread per element.
 template <class T>
@@ -105,21 +120,67 @@ cuda::DeviceBuffer<T> contiguous_copy(MatrixView<const T> rows, cuda::Job& job) 
   return copy;
 }
 
+namespace {
+
+/// Stored rows travel to the GPU in portions of at most this many bytes.
+constexpr std::int64_t stored_portion_bytes = std::int64_t{32} << 20;
+
+/// Copies stored rows to the GPU as float, without gaps, and with 16 bytes behind them.
 template <class T>
-GpuPoints<T>::GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution,
+cuda::DeviceBuffer<T> widened_copy(const StoredMatrixView& rows, cuda::Job& job) {
+  constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t area = rows.rows() * rows.columns();
+  const int bytes = bytes_of(rows.type());
+  const std::int64_t row_bytes = rows.columns() * bytes;
+  const std::int64_t most = std::min(rows.rows(), std::max<std::int64_t>(1, stored_portion_bytes / row_bytes));
+  cuda::DeviceBuffer<T> copy(area + quad);
+  cuda::DeviceBuffer<std::uint8_t> portion(most * row_bytes);
+  cuda::check(cudaMemsetAsync(copy.data() + area, 0, 16, job.stream()), "cudaMemsetAsync");
+  for (std::int64_t first = 0; first < rows.rows(); first += most) {
+    const std::int64_t count = std::min(most, rows.rows() - first);
+    job.copy_here(MatrixView<const std::uint8_t>(static_cast<const std::uint8_t*>(rows.row(first)), count, row_bytes,
+                                                 rows.row_stride() * bytes),
+                  portion.data());
+    const std::int64_t elements = count * rows.columns();
+    widen_elements<<<cuda::blocks_for(elements, 256), 256, 0, job.stream()>>>(portion.data(), rows.type(), elements,
+                                                                              copy.data() + first * rows.columns());
+    cuda::check_launch("widen_elements");
+  }
+  job.stream().wait();  // the GPU no longer reads the portion
+  return copy;
+}
+
+/// Copies the rows to the GPU in the type of the job.
+template <class T>
+cuda::DeviceBuffer<T> copy_on_gpu(const PointRows<T>& rows, cuda::Job& job) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (rows.is_stored()) return widened_copy<T>(rows.stored(), job);
+  return contiguous_copy(rows.shape(), job);
+}
+
+/// Returns the GPU memory that copy_on_gpu() takes.
+template <class T>
+std::uint64_t bytes_of_copy(const PointRows<T>& rows) {
+  const auto elements = static_cast<std::uint64_t>(rows.rows() * rows.columns());
+  return elements * sizeof(T) + 16 + (rows.is_stored() ? static_cast<std::uint64_t>(stored_portion_bytes) : 0);
+}
+
+}  // namespace
+
+template <class T>
+GpuPoints<T>::GpuPoints(const PointRows<T>& points, VectorView<const T> weights, const Execution& execution,
                         const GpuNeeds& needs, const core::RankRows& rank_rows)
-    : PointSource<T>(points, weights, cpu::thread_count(execution), execution.stop, rank_rows),
+    : PointSource<T>(points.shape(), weights, cpu::thread_count(execution), execution.stop, rank_rows),
       gpu_(execution::require_gpu(execution::this_machine(), execution.gpu)), job_(execution::start_gpu_job(execution)),
       weights_(weights) {
   const bool uploads = points.place().is_host();
   const bool uploads_weights = !weights.empty() && weights.place().is_host();
-  const std::uint64_t area = static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
-  plan_ = plan_of(uploads ? area + 16 : 0, uploads_weights ? static_cast<std::uint64_t>(weights.size()) * sizeof(T) : 0,
-                  execution, needs);
+  plan_ = plan_of(uploads ? bytes_of_copy(points) : 0,
+                  uploads_weights ? static_cast<std::uint64_t>(weights.size()) * sizeof(T) : 0, execution, needs);
   if (are_on_host()) {
     pin(points, &execution);
   } else if (uploads) {
-    owned_ = contiguous_copy(points, *job_);
+    owned_ = copy_on_gpu(points, *job_);
     points_ = {owned_.data(), points.rows(), points.columns(), job_->place()};
   } else {
     job_->admit(points.data(), "points");

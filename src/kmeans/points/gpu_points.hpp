@@ -10,6 +10,7 @@
 #include "execution/gpu_job.hpp"
 #include "execution/machine.hpp"
 #include "kmeans/points/gpu_tier.hpp"
+#include "kmeans/points/point_rows.hpp"
 #include "kmeans/points/point_source.hpp"
 
 namespace gradus::kmeans_detail {
@@ -18,11 +19,11 @@ template <class T>
 class GpuPoints final : public PointSource<T> {
  public:
   /// Uses this rank's `points` and `weights` (may be empty) in place if they are on the GPU of `execution`. Otherwise
-  /// copies them to that GPU. Waits for Execution::stream first. If points, weights and the job's needs do not fit the
-  /// free memory or Execution::gpu_memory_limit, the points stay in host memory, which is pinned. If the job does not
-  /// support that, or even its least memory does not fit, throws OutOfMemoryError with the required and the available
-  /// bytes.
-  GpuPoints(MatrixView<const T> points, VectorView<const T> weights, const Execution& execution, const GpuNeeds& needs,
+  /// copies them to that GPU, where stored points are widened. Waits for Execution::stream first. If points, weights
+  /// and the job's needs do not fit the free memory or Execution::gpu_memory_limit, the points stay in host memory,
+  /// which is pinned. If the job does not support that, or even its least memory does not fit, throws OutOfMemoryError
+  /// with the required and the available bytes.
+  GpuPoints(const PointRows<T>& points, VectorView<const T> weights, const Execution& execution, const GpuNeeds& needs,
             const core::RankRows& rank_rows);
   /// Copies rows, of this rank or of all ranks, to the same GPU, as the points of a job without ranks. `rows` are
   /// global numbers. Collective. `weights` are the weights of the copies, in host memory.
@@ -74,8 +75,8 @@ class GpuPoints final : public PointSource<T> {
  private:
   GpuTierPlan plan_of(std::uint64_t point_bytes, std::uint64_t weight_bytes, const Execution& execution,
                       const GpuNeeds& needs) const;
-  /// Uses rows in host memory.
-  void pin(MatrixView<const T> rows, const Execution* execution);
+  /// Uses rows in host memory. Stored rows are widened to a copy.
+  void pin(const PointRows<T>& rows, const Execution* execution);
   void to_unit_rows_on_host();
   void measure_on_host(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const;
   /// Returns copies of some rows of this rank. `rows` contains their numbers, counted from the first row of this rank.

@@ -19,7 +19,7 @@ namespace {
 /// Copies the rows, without gaps between them, to pages of `memory` that hold nothing else. Several threads copy.
 /// Returns the copy.
 template <class T>
-MatrixView<const T> rows_in_own_pages(MatrixView<const T> rows, Matrix<T>& memory, int threads,
+MatrixView<const T> rows_in_own_pages(const PointRows<T>& rows, Matrix<T>& memory, int threads,
                                       const std::stop_token& stop) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t row_bytes = static_cast<std::size_t>(rows.columns()) * sizeof(T);
@@ -31,8 +31,7 @@ MatrixView<const T> rows_in_own_pages(MatrixView<const T> rows, Matrix<T>& memor
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t first = 0; first < rows.rows(); first += stretch) {
     if (stop.stop_requested()) continue;
-    for (std::int64_t row = first; row < std::min(first + stretch, rows.rows()); ++row)
-      std::copy_n(rows.row(row), rows.columns(), copy.row(row));
+    rows.copy(first, std::min(stretch, rows.rows() - first), copy.row(first));
   }
   core::honour_stop(stop, "stopped while copying the points to pinned memory");
   return {copy.data(), copy.rows(), copy.columns()};
@@ -70,17 +69,19 @@ GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t point_bytes, std::uint64_t weigh
 }
 
 template <class T>
-void GpuPoints<T>::pin(MatrixView<const T> rows, const Execution* execution) {
+void GpuPoints<T>::pin(const PointRows<T>& rows, const Execution* execution) {
   const auto bytes = static_cast<std::size_t>(rows.rows() * rows.columns()) * sizeof(T);
   // The pages of a smaller array may also hold other memory of the program. Copies of that memory would fail while its
   // pages are pinned in part.
   constexpr std::size_t least_pinned_in_place = std::size_t{64} << 20;
-  const bool is_in_place = rows.contiguous() && bytes >= least_pinned_in_place;
-  host_rows_ = rows;
+  const bool is_in_place = !rows.is_stored() && rows.shape().contiguous() && bytes >= least_pinned_in_place;
+  host_rows_ = rows.shape();
   pinned_ = is_in_place ? cuda::RegisteredMemory(rows.data(), bytes) : cuda::RegisteredMemory();
   if (pinned_.empty() && (execution != nullptr || !is_in_place)) {
     if (execution != nullptr)
-      execution::check_memory(bytes, *execution, "the driver cannot pin the points in place, so a copy is needed");
+      execution::check_memory(bytes, *execution,
+                              rows.is_stored() ? "the points do not fit the GPU, so a copy as float is needed"
+                                               : "the driver cannot pin the points in place, so a copy is needed");
     Matrix<T> pages;
     host_rows_ = rows_in_own_pages(rows, pages, this->threads(), this->stop());
     host_copy_ = std::move(pages);
@@ -138,7 +139,7 @@ std::unique_ptr<PointSource<T>> GpuPoints<T>::sample(std::span<const std::int64_
 }
 
 template <class T>
-std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
+std::unique_ptr<PointSource<T>> points_on_gpu(const PointRows<T>& points, VectorView<const T> weights,
                                               const Execution& execution, const GpuNeeds& needs,
                                               const core::RankRows& rank_rows) {
   if (points.rows() > most_points_on_gpu)
@@ -156,7 +157,7 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define GRADUS_INSTANTIATE(T)                                                                                        \
   template GpuTierPlan GpuPoints<T>::plan_of(std::uint64_t, std::uint64_t, const Execution&, const GpuNeeds&) const; \
-  template void GpuPoints<T>::pin(MatrixView<const T>, const Execution*);                                            \
+  template void GpuPoints<T>::pin(const PointRows<T>&, const Execution*);                                            \
   template void GpuPoints<T>::to_unit_rows_on_host();                                                                \
   template void GpuPoints<T>::measure_on_host(MatrixView<const T>, const std::int32_t*, double*) const;              \
   template void GpuPoints<T>::visit(const typename PointSource<T>::Visit&) const;                                    \

@@ -6,6 +6,7 @@
 
 #include "gradus/execution.hpp"
 #include "kmeans/points/gpu_tier.hpp"
+#include "kmeans/points/point_rows.hpp"
 #include "kmeans/points/point_source.hpp"
 
 namespace gradus::kmeans_detail {
@@ -13,7 +14,7 @@ namespace gradus::kmeans_detail {
 /// Copies this rank's `points` and `weights` (may be empty) to the GPU of `execution` unless they are already there, or
 /// the points stay in host memory: see GpuPoints.
 template <class T>
-std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T> points, VectorView<const T> weights,
+std::unique_ptr<PointSource<T>> points_on_gpu(const PointRows<T>& points, VectorView<const T> weights,
                                               const Execution& execution, const GpuNeeds& needs,
                                               const core::RankRows& rank_rows);
 
@@ -24,7 +25,7 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
 /// Instantiates both functions in the unit that defines them.
 #define GRADUS_INSTANTIATE_GPU_SOURCE(T)                                                                             \
-  template std::unique_ptr<PointSource<T>> points_on_gpu(MatrixView<const T>, VectorView<const T>, const Execution&, \
+  template std::unique_ptr<PointSource<T>> points_on_gpu(const PointRows<T>&, VectorView<const T>, const Execution&, \
                                                          const GpuNeeds&, const core::RankRows&);                    \
   template Matrix<T> copy_of_gpu_rows(MatrixView<const T>, const char*, const Execution&)
 // NOLINTEND(bugprone-macro-parentheses)

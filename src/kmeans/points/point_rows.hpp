@@ -37,6 +37,12 @@ class PointRows {
     else return false;
   }
 
+  PointRows slice(std::int64_t first, std::int64_t count) const {
+    if constexpr (sizeof(T) == sizeof(float))
+      if (is_stored()) return stored_.slice(first, count);
+    return shape_.slice(first, count);
+  }
+
   /// Returns the number of elements that `count` rows need in the room of a reader: 0 if rows are read in place.
   std::int64_t room(std::int64_t count) const { return is_stored() ? count * columns() : 0; }
   /// Returns the address of a row. A stored row is widened to the place `place` of `room`.

@@ -210,7 +210,7 @@ TEST(KMeansBatches, name_the_first_problem_that_fails) {
   EXPECT_TRUE(contains(message, "points: subspace 2: ")) << message;
 }
 
-TEST(KMeansBatches, refuse_what_belongs_to_one_fit_or_to_a_gpu) {
+TEST(KMeansBatches, refuse_what_belongs_to_one_fit) {
   const Layouts<float> points;
   const auto batch = points.batch(Layout::contiguous);
   const KMeansOptions options{.clusters = 4};
@@ -232,9 +232,11 @@ TEST(KMeansBatches, refuse_what_belongs_to_one_fit_or_to_a_gpu) {
                        "checkpoint"));
   EXPECT_TRUE(contains(error_of<InputError>(with_options([](KMeansOptions& o) { o.clusters = 204; })), "203 points"));
   EXPECT_TRUE(contains(error_of<UsageError>(with_options([](KMeansOptions& o) { o.restarts = 0; })), "restarts"));
-  error_of<UnsupportedError>(with_execution([](Execution& e) { e.device = Device::gpu; }));
-  error_of<UnsupportedError>(with_execution([](Execution& e) { e.gpus = {0}; }));
-  error_of<UnsupportedError>(with_execution([](Execution& e) { e.variant = "cuda_naive"; }));
+  error_of<UnsupportedError>(with_execution([](Execution& e) { e.gpus = {0, 99}; }));
+  error_of<UsageError>(with_execution([](Execution& e) {
+    e.device = Device::cpu;
+    e.gpus = {0};
+  }));
   error_of<UsageError>(with_execution([](Execution& e) { e.variant = "cuda_naivete"; }));
   error_of<OutOfMemoryError>(with_execution([](Execution& e) { e.memory_limit = 1000; }));
   tests::ThreadRanks ranks(1);
@@ -251,7 +253,9 @@ TEST(KMeansBatches, refuse_what_belongs_to_one_fit_or_to_a_gpu) {
   });
   error_of<UnsupportedError>([&] {
     const MatrixView<const float> there(batch.first.data(), rows, columns, MemoryPlace::on_gpu(0));
-    kmeans_batch(MatrixBatch{there, 2, 0}, options);
+    Execution execution;
+    execution.gpus = {0, 0};
+    kmeans_batch(MatrixBatch{there, 2, 0}, options, {}, execution);
   });
   for (const std::int64_t groups : {0, -1, 2, 4})
     EXPECT_TRUE(contains(error_of<UsageError>([&] { column_groups(batch.first, groups); }), "a divisor of 3"));

@@ -287,6 +287,26 @@ TYPED_TEST(KMeansTiers, name_the_least_limit) {
   EXPECT_TRUE(tests::contains(invalid, "20010")) << invalid;
 }
 
+class StoredTiers : public tests::OnGpu {};
+
+TEST_F(StoredTiers, fit_with_the_bits_of_float) {
+  tests::Job<float> job = make_job<float>(20011, 24, 150, Data::plain, KMeansInit::kmeans_parallel, false);
+  job.options.max_iterations = 8;
+  std::vector<std::uint8_t> bytes;
+  for (float& value :
+       std::span(job.points.data(), static_cast<std::size_t>(job.points.rows() * job.points.columns()))) {
+    bytes.push_back(static_cast<std::uint8_t>(std::abs(static_cast<int>(64 * value)) % 256));
+    value = static_cast<float>(bytes.back());
+  }
+  const StoredMatrixView stored(bytes.data(), StoredType::u8, job.points.rows(), job.points.columns());
+  const KMeansResult<float> truth = kmeans(job.points, job.options, on_processor());
+  std::vector<std::uint64_t> limits = limits_of<float>(host_rows_of(job));
+  EXPECT_GT(limits.size(), std::size_t{2});
+  limits.push_back(0);
+  for (const std::uint64_t limit : limits)
+    EXPECT_EQ(difference(truth, kmeans(stored, job.options, by_tensor(limit)), 0, job.points.rows()), "") << limit;
+}
+
 class RegisteredMemoryTest : public tests::OnGpu {};
 TEST_F(RegisteredMemoryTest, shares_pages) {
   // The driver pins whole pages. Pages that also hold other memory of the program would make copies of that memory

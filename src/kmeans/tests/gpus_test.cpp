@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "execution/gpu_rates.hpp"
+#include "gradus/kmeans_batch.hpp"
 #include "gradus/kmeans_choose.hpp"
 #include "gradus/kmeans_gpus.hpp"
 #include "gradus/kmeans_parts.hpp"
@@ -273,6 +274,35 @@ TYPED_TEST(KMeansGpus, are_listed_if_they_pay) {
     EXPECT_TRUE(paying.empty());
   }
   EXPECT_EQ(kmeans_gpus(large, {.clusters = 64}, on_gpus({0, 0})), (std::vector<int>{0, 0}));
+}
+
+TYPED_TEST(KMeansGpus, share_the_problems_of_a_batch) {
+  using T = TypeParam;
+  constexpr std::int64_t n = 5003;
+  constexpr std::int64_t problems = 7;
+  constexpr std::int64_t columns = 5;
+  const Matrix<T> points = tests::make_points<T>(n, problems * columns, Data::plain);
+  const std::vector<T> weights = tests::make_weights<T>(n);
+  const tests::OnDevice<T> there(points.view());
+  std::vector<Execution> requests;
+  for (const std::vector<int>& gpus : lists_of_gpus()) requests.push_back(on_gpus(gpus));
+  requests.emplace_back().device = Device::gpu;
+  requests.emplace_back().variant = "cuda_tensor";
+  KMeansBatchMemory<T> memory;
+  memory.weights = {weights.data(), 1, n};
+  for (const KMeansInit init : {KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel, KMeansInit::random}) {
+    const KMeansOptions options{.clusters = 33, .init = init, .max_iterations = 20, .seed = 3};
+    const auto wanted = kmeans_batch(column_groups(points.view(), problems), options, memory, on_processor()).problems;
+    const auto compare = [&](const KMeansBatchResult<T>& found) {
+      EXPECT_TRUE(found.report.variant.starts_with("cuda_")) << found.report.variant;
+      ASSERT_EQ(found.problems.size(), wanted.size());
+      for (std::size_t problem = 0; problem < wanted.size(); ++problem)
+        EXPECT_EQ(tests::difference(wanted[problem], found.problems[problem], 0, n), "") << problem;
+    };
+    for (const Execution& request : requests)
+      compare(kmeans_batch(column_groups(points.view(), problems), options, memory, request));
+    compare(kmeans_batch(column_groups(there.view(), problems), options, memory));
+  }
 }
 
 TYPED_TEST(KMeansGpus, refuse_what_one_part_cannot_do) {
