@@ -22,7 +22,7 @@ KMeansResult<T> fit_standardized(const StandardizedPoints<T>& points, const KMea
   const KMeansOptions plain = without_standardize(options);
   const KMeansMemory<T> standardized = points.standardized(memory, centroids);
   const std::optional<Execution> parts = in_parts(points.rows(), standardized.weights, plain.clusters, here);
-  KMeansResult<T> result = parts ? fit_on_gpus(points.rows(), plain, standardized, *parts)
+  KMeansResult<T> result = parts ? fit_on_gpus<T>(points.rows(), plain, standardized, *parts)
                                  : fit(FitCall<T>{points.rows(), plain, standardized, here, points.ranks()});
   points.add_to(result.report);
   result.standardization = points.by();
