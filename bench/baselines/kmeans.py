@@ -7,6 +7,7 @@ Gradus process is reported too. Needs the packages of requirements-kmeans.txt.
 With --everyday or --sweep, whole calls are timed instead. Each side is one process that makes many calls:
 --everyday  twelve default calls (k-means++, one start, scikit-learn's stop rule): first and later calls of a process
 --sweep     200 random shapes, given start, 10 iterations: lists those slower than scikit-learn, with their phases
+--spectra   points with the spectrum of embeddings: given start, and whole calls, with each set of instructions
 --python    the overhead of the Python package over the same C++ call, and gradus.KMeans compared with scikit-learn's
 --everyday and --sweep need only a Python with NumPy, SciPy and scikit-learn, and a build folder with gradus and
 kmeans_calls (cmake --build build --target kmeans_calls): baselines.py kmeans --gradus build/gradus --sweep.
@@ -539,7 +540,7 @@ def versions():
     import importlib.metadata
 
     found = {}
-    for package in ("scikit-learn", "scikit-learn-intelex", "faiss-cpu", "numpy", "scipy"):
+    for package in ("scikit-learn", "scikit-learn-intelex", "faiss-cpu", "superkmeans", "numpy", "scipy"):
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
@@ -553,6 +554,8 @@ def add_options(parser):
     parser.add_argument("--python", action="store_true", help="time the Python package instead")
     parser.add_argument("--everyday", action="store_true", help="time default calls instead")
     parser.add_argument("--sweep", action="store_true", help="time fits of random shapes instead")
+    parser.add_argument("--spectra", nargs="?", const="spectra", choices=("spectra", "tiles"),
+                        help="time points with the spectrum of embeddings instead; tiles: three large shapes")
     parser.add_argument("--quick", action="store_true", help="10 shapes of the sweep; not the everyday calls for which "
                         "scikit-learn takes minutes")
     parser.add_argument("--long", action="store_true", help="only the everyday calls for which scikit-learn takes minutes")
@@ -570,6 +573,10 @@ def run(options, folder):
         import kmeans_calls
 
         return kmeans_calls.run(options, folder)
+    if options.spectra:
+        import kmeans_spectra
+
+        return kmeans_spectra.run(options, folder)
     if options.python:
         import kmeans_python
 

@@ -5,8 +5,9 @@
 // 1. {"load": "points.npy"}
 //    Reads points into private memory. The answer is {}.
 // 2. {"clusters": K, "first": "first.npy" or null, "seed": 0, "max_iterations": 300, "tolerance": 0.0001, "threads": 0,
-//     "output": "prefix" or null, "device": "cpu", "init": "k-means++"}
-//    Makes a call. "device" and "init" are optional. The answer is
+//     "output": "prefix" or null, "device": "cpu", "init": "k-means++", "instructions": "best"}
+//    Makes a call. "device", "init" and "instructions" are optional. "instructions" limits the instruction sets:
+//    "best", "tiles" (AMX for all shapes), "avx512" (no AMX) or "avx2" (neither AMX nor AVX-512). The answer is
 //    {"seconds", "variant", "threads", "iterations", "inertia", "phases"}.
 //    Labels and centroids go to PREFIXlabels.npy and PREFIXcentroids.npy.
 //
@@ -25,6 +26,7 @@
 #include "files/npy.hpp"
 #include "files/points.hpp"
 #include "gradus/kmeans.hpp"
+#include "kmeans/assign/limited_instructions.hpp"
 
 namespace {
 
@@ -62,6 +64,8 @@ ordered_json call(const gradus::Matrix<T>& points, const ordered_json& request) 
   gradus::Execution execution;
   execution.device = request.value("device", "cpu") == "gpu" ? gradus::Device::gpu : gradus::Device::cpu;
   execution.threads = request.at("threads").get<int>();
+
+  const gradus::kmeans_detail::LimitedInstructions limited(request.value("instructions", "best"));
 
   const auto start = gradus::core::Clock::now();
   const gradus::KMeansResult<T> result = gradus::kmeans(points, options, memory, execution);

@@ -26,6 +26,7 @@ struct AttackOptions {
   std::string variant;  ///< name of the only variant to run; if empty, all variants run
   std::vector<int> threads = {1, 2, 3, 7};
   Device device = Device::cpu;
+  std::string instructions = "best";  ///< the most that k-means may use; see kmeans/assign/limited_instructions.hpp
   bool shrink = false;
   bool verbose = false;
   std::uint64_t faults_to_show = 10;

@@ -91,6 +91,8 @@ int run(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
   app.add_option("--device", device, "cpu or gpu: which variants run")->check(CLI::IsMember({"cpu", "gpu"}));
+  app.add_option("--instructions", options.instructions, "of k-means: best, tiles, avx512 or avx2 at most")
+      ->check(CLI::IsMember({"best", "tiles", "avx512", "avx2"}));
   app.add_option("--show", options.faults_to_show, "print at most this many faulty cases (10)");
   app.add_flag("--shrink", options.shrink, "search a smaller input for each printed fault");
   app.add_flag("--verbose", options.verbose, "name each case");

@@ -12,6 +12,9 @@
 // In the first steps, most pairs of some points are undecided. All distances of these points are then computed
 // together: vectors of points are compared with all candidates, at a quarter of the cost of single pairs.
 //
+// In later steps, short rows (short_rows.hpp) may exclude most pairs with fewer bytes. A sample of the rows shows
+// whether they do.
+//
 // Floor for a step with L trials: n d bytes read and n d L byte products. Measured for K clusters: 0.4 to 0.7 n L ln K
 // canonical chains in all steps together.
 //
@@ -33,6 +36,7 @@
 #include "kmeans/assign/distance.hpp"
 #include "kmeans/seeding/byte_rows.hpp"
 #include "kmeans/seeding/potential.hpp"
+#include "kmeans/seeding/short_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -63,19 +67,23 @@ class FilteredCover final : public Potential<T> {
   /// Returns an upper bound of the memory needed in addition to the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
     // There are 52 bytes per row. ByteRows::bytes() already includes 16 of them.
-    return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows);
+    return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows) +
+           ShortRows<T>::bytes(rows, columns);
   }
 
  protected:
   std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
     tried_.assign(candidates.begin(), candidates.end());
     take_candidates(candidates);
+    by_short_rows_ = short_rows_pay();
+    if (!by_short_rows_) make_trials();
     std::vector<std::uint64_t> gains(candidates.size());
     for_all_rows(
         [&](Worker& worker) {
           worker.kept.clear();
           worker.kept_all = true;
           worker.gains.clear();
+          worker.pairs = 0;
         },
         [&](Worker& worker, std::int64_t row, std::int32_t candidate, double distance) {
           const double mine = closest_[row];
@@ -88,12 +96,19 @@ class FilteredCover final : public Potential<T> {
         false);
     for (const Worker& worker : workers_)
       for (std::size_t index = 0; index < worker.gains.size(); ++index) gains[index] += worker.gains[index];
+    if (by_short_rows_) {
+      std::int64_t pairs = 0;
+      for (const Worker& worker : workers_) pairs += worker.pairs;
+      short_rows_paid_ = pairs <= most_short_pairs();
+    }
+    by_short_rows_ = false;
     return gains;
   }
 
   void own_add(std::span<const std::int64_t> rows) override {
     if (!use_kept_distances(rows)) {
       take_candidates(rows);
+      make_trials();
       for_all_rows([](Worker&) {},
                    [&](Worker&, std::int64_t row, std::int32_t candidate, double distance) {
                      if (distance < closest_[row]) settle(row, candidate, distance);
@@ -121,6 +136,7 @@ class FilteredCover final : public Potential<T> {
   static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
   static constexpr std::int64_t most_distances = 32768;  // maximum number of distances that are computed at once
   static constexpr std::size_t most_pairs = 1024;
+  static constexpr std::size_t enough_chosen = 48;  // number of chosen rows from which on short rows are tried
   static_assert(panel_rows * most_of_a_call <= most_distances && RowSums::block_rows % panel_rows == 0);
 
   struct SmallerDistance {
@@ -138,6 +154,7 @@ class FilteredCover final : public Potential<T> {
     std::vector<std::uint64_t> gains;
     std::vector<SmallerDistance> kept;
     bool kept_all = false;
+    std::int64_t pairs = 0;  ///< that the filter left undecided
   };
 
   void cover_all_by(const T* chosen) {
@@ -169,7 +186,41 @@ class FilteredCover final : public Potential<T> {
   // Points of weight 0 never change a sum and need no group. Their initial limit, which excludes all candidates, stays
   // unchanged.
   void limit(std::int64_t row) {
-    if (weights_.empty() || weights_[row] > 0) bytes_->set_limit(row, closest_[row]);
+    if (!weights_.empty() && weights_[row] == 0) return;
+    bytes_->set_limit(row, closest_[row]);
+    if (short_rows_) short_rows_->set_limit(row, closest_[row]);
+  }
+
+  /// Returns the number of undecided pairs up to which short rows save time. A pair takes about as long as 8 rows of
+  /// the copy.
+  std::int64_t most_short_pairs() const { return points_.rows() / 8; }
+
+  /// Returns true if the current candidates are to be excluded by short rows. Makes the short rows when enough rows are
+  /// chosen.
+  bool short_rows_pay() {
+    constexpr std::int64_t sampled = 64;  // one of this many panels is tried
+    if (owners_.size() > 0 || !ShortRows<T>::pay(points_.rows(), points_.columns())) return false;
+    const bool due = short_rows_always || chosen_.size() >= next_trial_;
+    if (!due && !short_rows_paid_) return false;
+    if (next_trial_ == enough_chosen || (short_rows_always && !short_rows_)) {
+      short_rows_ = ShortRows<T>::make(points_, *bytes_, threads_, stop_);
+      if (short_rows_) {
+#pragma omp parallel for num_threads(threads_) schedule(static)
+        for (std::int64_t row = 0; row < points_.rows(); ++row) limit(row);
+      }
+    }
+    if (due) next_trial_ = chosen_.size() + chosen_.size() / 8 + 1;
+    if (!short_rows_ || !short_rows_->take(std::span<const T* const>(candidates_))) return false;
+    if (short_rows_paid_ || short_rows_always) return true;
+    ByteScratch scratch;
+    scratch.make(static_cast<std::int64_t>(candidates_.size()));
+    std::int64_t pairs = 0;
+    for (std::int64_t panel = 0; panel < bytes_->panels(); panel += sampled) {
+      const std::int64_t found = short_rows_->find_nearer(panel, scratch);
+      for (std::int64_t index = 0; index < found; ++index)
+        pairs += std::popcount(scratch.undecided[static_cast<std::size_t>(index)].points);
+    }
+    return sampled * pairs <= most_short_pairs();
   }
 
   void settle(std::int64_t row, std::int32_t candidate, double distance) {
@@ -181,8 +232,9 @@ class FilteredCover final : public Potential<T> {
   void take_candidates(std::span<const std::int64_t> rows) {
     candidates_.clear();
     for (const std::int64_t row : rows) candidates_.push_back(this->row_of(row));
-    trials_.make(*bytes_, std::span<const T* const>(candidates_));
   }
+
+  void make_trials() { trials_.make(*bytes_, std::span<const T* const>(candidates_)); }
 
   /// Adds the chosen row with the stored distances. Returns false if this row was not a trial in the last call of
   /// gains(), or if some of its distances could not be stored.
@@ -247,8 +299,9 @@ class FilteredCover final : public Potential<T> {
     std::uint32_t open[RowSums::block_rows / panel_rows];
     std::int64_t open_rows = 0;
     for (std::int64_t panel = first; panel < last; ++panel) {
-      const std::int64_t found = nearest ? bytes_->find_nearest(trials_, panel, worker.scratch)
-                                         : bytes_->find_nearer(trials_, panel, worker.scratch);
+      const std::int64_t found = nearest          ? bytes_->find_nearest(trials_, panel, worker.scratch)
+                                 : by_short_rows_ ? short_rows_->find_nearer(panel, worker.scratch)
+                                                  : bytes_->find_nearer(trials_, panel, worker.scratch);
       std::uint32_t any = 0;
       for (std::int64_t index = 0; index < found; ++index) {
         const Undecided each = worker.scratch.undecided[static_cast<std::size_t>(index)];
@@ -263,6 +316,7 @@ class FilteredCover final : public Potential<T> {
       open_rows += std::popcount(any);
     }
     const std::size_t pairs = worker.rows.size() - before;
+    worker.pairs += static_cast<std::int64_t>(pairs);
     if (pairs > 64 && 4 * pairs > static_cast<std::size_t>(open_rows) * candidates_.size()) {
       worker.rows.resize(before);
       worker.candidates.resize(before);
@@ -281,6 +335,8 @@ class FilteredCover final : public Potential<T> {
     double distances[together];
     for (std::size_t first = 0; first < count && !stop_.stop_requested(); first += together) {
       const std::size_t some = std::min(together, count - first);
+      for (std::size_t index = first + together; index < std::min(first + 2 * together, count); ++index)
+        prefetch(worker.rows[index]);
       for (std::size_t index = 0; index < some; ++index) {
         row_addresses[index] =
             points_.row(worker.rows[first + index], worker.room.data(), static_cast<std::int64_t>(index));
@@ -293,6 +349,16 @@ class FilteredCover final : public Potential<T> {
     }
     worker.rows.clear();
     worker.candidates.clear();
+  }
+
+  /// Requests the beginning of a row, from which the CPU predicts the rest.
+  void prefetch(std::int64_t row) const {
+    constexpr std::int64_t most_lines = 8;
+    constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
+    if (points_.is_stored()) return;
+    const T* const from = points_.shape().row(row);
+    for (std::int64_t dim = 0; dim < std::min(points_.columns(), most_lines * line); dim += line)
+      __builtin_prefetch(from + dim);
   }
 
   /// Computes the distances between all candidates and the points that have undecided pairs. `open` selects these
@@ -324,7 +390,11 @@ class FilteredCover final : public Potential<T> {
   }
 
   std::shared_ptr<ByteRows<T>> bytes_;
-  Buffer<std::int32_t> owners_;  ///< for each row: the number of its nearest chosen row
+  std::unique_ptr<ShortRows<T>> short_rows_;
+  bool by_short_rows_ = false;              ///< the current pass reads the short rows
+  bool short_rows_paid_ = false;            ///< the last pass read the short rows, and they left few pairs undecided
+  std::size_t next_trial_ = enough_chosen;  ///< number of chosen rows at which a sample of the short rows is tried
+  Buffer<std::int32_t> owners_;             ///< for each row: the number of its nearest chosen row
   std::vector<Worker> workers_;
   std::int64_t piece_ = 0;
   std::size_t most_kept_ = 0;  ///< maximum number of distances that a thread stores

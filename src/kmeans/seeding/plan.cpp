@@ -29,7 +29,7 @@ bool is_filtered(std::int64_t columns, std::int64_t expected, SeedingFilter filt
 /// (docs/decisions/0013-first-centroids.md).
 bool is_dense(std::int64_t columns, std::int64_t clusters, SeedingFilter filter) {
   if (filter != SeedingFilter::where_it_pays) return filter == SeedingFilter::dense;
-  return clusters <= (columns <= few_columns ? 64 : columns <= 24 ? 32 : 10);
+  return clusters <= (columns <= few_columns ? 64 : columns <= 24 ? 32 : columns <= 64 ? 16 : 10);
 }
 
 }  // namespace

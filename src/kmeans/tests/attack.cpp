@@ -5,6 +5,7 @@
 
 #include "cpu/threads.hpp"
 #include "execution/machine.hpp"
+#include "kmeans/assign/limited_instructions.hpp"
 #include "kmeans/options.hpp"
 #include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
@@ -426,6 +427,7 @@ class Attack {
 
 AttackReport attack_kmeans(const AttackOptions& options);
 AttackReport attack_kmeans(const AttackOptions& options) {
+  const kmeans_detail::LimitedInstructions limited(options.instructions);
   AttackReport report;
   Attack<float> in_float(options, report);
   Attack<double> in_double(options, report);

@@ -19,6 +19,7 @@
 #include "kmeans/points/host_points.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/seeding/byte_rows.hpp"
+#include "kmeans/seeding/short_rows.hpp"
 
 namespace gradus::kmeans_detail {
 namespace {
@@ -155,12 +156,14 @@ TYPED_TEST(FirstCentroids, AreThoseOfThePlainPath) {
         if (threads > 1 && !large) continue;
         const cpu::ForcedTarget forced(targets[problem % targets.size()]);
         dot_instructions_allowed = problem % 3 != 0;
+        short_rows_always = problem % 4 < 2;
         for (const SeedingFilter filter : {SeedingFilter::always, SeedingFilter::dense})
           ASSERT_TRUE(chosen<T>(points.view(), weights, init, k, problem, threads, filter) == expected)
               << "problem " << problem << ": " << kinds[kind] << ", " << n << " x " << d << ", k " << k << ", init "
               << static_cast<int>(init) << ", " << threads << " threads, weights " << weights.size() << ", filter "
               << static_cast<int>(filter);
         dot_instructions_allowed = true;
+        short_rows_always = false;
       }
     }
   }
@@ -237,6 +240,60 @@ TYPED_TEST(FirstCentroids, WhatIsRuledOutIsNotNearer) {
   }
   // If only few candidates were excluded, the test would check almost nothing.
   EXPECT_GT(ruled_out, all / 10) << "of " << all;
+}
+
+// Tests the bound of short rows: if a candidate is excluded, its canonical distance must not be below the limit.
+TYPED_TEST(FirstCentroids, WhatShortRowsExcludeIsNotNearer) {
+  using T = TypeParam;
+  const std::vector<std::int64_t> targets = cpu::compiled_targets();
+  std::int64_t excluded = 0;
+  std::int64_t all = 0;
+  short_rows_always = true;
+  for (std::uint64_t problem = 0; problem < problems; ++problem) {
+    Random random(problem);
+    const auto kind = static_cast<std::int64_t>(problem) % kind_count;
+    const std::int64_t n = between(random, 1, 100);
+    const std::int64_t d = between(random, 1, 150);
+    const Matrix<T> points = points_of<T>(random, kind, n, d);
+    const cpu::ForcedTarget forced(targets[problem % targets.size()]);
+    const ByteRows<T> bytes(points.view());
+    const auto rows = ShortRows<T>::make(points.view(), bytes, 1, {});
+    if (!rows) continue;
+    std::vector<const T*> candidates;
+    for (std::int64_t index = between(random, 1, 20); index > 0; --index)
+      candidates.push_back(std::as_const(points).row(between(random, 0, n - 1)));
+    if (!rows->take(candidates)) continue;
+    const auto distance = [&](std::int64_t row, std::size_t candidate) {
+      return squared_distance(std::as_const(points).row(row), candidates[candidate], d);
+    };
+    std::vector<double> limits;
+    for (std::int64_t row = 0; row < n; ++row) {
+      const auto candidate = static_cast<std::size_t>(between(random, 0, std::ssize(candidates) - 1));
+      limits.push_back(std::nextafter(distance(row, candidate), problem % 2 == 0 ? 0.0 : 1e308));
+      if (problem % 3 == 0) limits.back() *= 0.25;
+      rows->set_limit(row, limits.back());
+    }
+    ByteScratch scratch;
+    scratch.make(std::ssize(candidates));
+    for (std::int64_t panel = 0; panel < bytes.panels(); ++panel) {
+      const std::int64_t found = rows->find_nearer(panel, scratch);
+      std::vector<std::uint32_t> open(candidates.size());
+      for (std::int64_t index = 0; index < found; ++index) {
+        const Undecided& each = scratch.undecided[static_cast<std::size_t>(index)];
+        open[static_cast<std::size_t>(each.candidate)] |= each.points;
+      }
+      for (std::int64_t row = 32 * panel; row < std::min(32 * panel + 32, n); ++row)
+        for (std::size_t candidate = 0; candidate < candidates.size(); ++candidate, ++all) {
+          if ((open[candidate] >> row % 32 & 1) != 0) continue;
+          ++excluded;
+          ASSERT_GE(distance(row, candidate), limits[static_cast<std::size_t>(row)])
+              << "problem " << problem << ": " << kinds[kind] << ", row " << row << ", candidate " << candidate;
+        }
+    }
+  }
+  short_rows_always = false;
+  // If only few candidates were excluded, the test would check almost nothing.
+  EXPECT_GT(excluded, all / 10) << "of " << all;
 }
 
 // Tests the search for the nearest of a few candidates, with one byte and with two bytes per coordinate. A candidate at
