@@ -1,7 +1,7 @@
 #include "cli/kmeans_arguments.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <string_view>

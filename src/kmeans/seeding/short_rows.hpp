@@ -33,7 +33,7 @@ template <class T>
 class ShortRows {
  public:
   static constexpr std::int64_t fewest_columns = 256;  // with 128 columns, passes take as long as with all bytes
-  static constexpr std::int64_t most_columns = 8192;  // directions of more columns would take too long to find
+  static constexpr std::int64_t most_columns = 8192;   // directions of more columns would take too long to find
   static constexpr std::int64_t fewest_rows = 32768;
 
   /// Returns the short rows of the points, or null if few directions do not explain the points. `bytes` provides the
