@@ -12,7 +12,7 @@ namespace gradus::bench {
 
 namespace {
 
-constexpr const ProblemRow* table[] = {
+constexpr const ProblemRow* problem_rows[] = {
 #define GRADUS_PROBLEM(problem) &problem##_problem,
 #include "problems.inc"
 #undef GRADUS_PROBLEM
@@ -20,16 +20,16 @@ constexpr const ProblemRow* table[] = {
 
 }  // namespace
 
-std::span<const ProblemRow* const> problems() { return table; }
+std::span<const ProblemRow* const> problems() { return problem_rows; }
 
 const ProblemRow& find_problem(std::string_view name) {
   const core::Ladder& ladder = execution::find_ladder(name);
-  return **std::ranges::find(table, &ladder, &ProblemRow::ladder);
+  return **std::ranges::find(problem_rows, &ladder, &ProblemRow::ladder);
 }
 
 std::vector<std::string> problem_names() {
   std::vector<std::string> names;
-  for (const ProblemRow* problem : table) names.emplace_back(problem->name);
+  for (const ProblemRow* problem : problem_rows) names.emplace_back(problem->name);
   return names;
 }
 
@@ -41,7 +41,7 @@ std::vector<std::string> variant_names(const ProblemRow& problem) {
 
 std::vector<std::string> all_variant_names() {
   std::vector<std::string> names;
-  for (const ProblemRow* problem : table)
+  for (const ProblemRow* problem : problem_rows)
     for (const std::string& name : variant_names(*problem))
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   return names;
