@@ -231,7 +231,7 @@ TEST(KMeansBatches, refuse_what_belongs_to_one_fit) {
   EXPECT_TRUE(contains(error_of<UsageError>(with_options([](KMeansOptions& o) { o.checkpoint.file = "x.npz"; })),
                        "checkpoint"));
   EXPECT_TRUE(contains(error_of<InputError>(with_options([](KMeansOptions& o) { o.clusters = 204; })), "203 points"));
-  EXPECT_TRUE(contains(error_of<UsageError>(with_options([](KMeansOptions& o) { o.restarts = 0; })), "restarts"));
+  EXPECT_TRUE(contains(error_of<UsageError>(with_options([](KMeansOptions& o) { o.restarts = -1; })), "restarts"));
   error_of<UnsupportedError>(with_execution([](Execution& e) { e.gpus = {0, 99}; }));
   error_of<UsageError>(with_execution([](Execution& e) {
     e.device = Device::cpu;
