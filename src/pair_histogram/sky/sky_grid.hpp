@@ -32,8 +32,8 @@ struct SkyAxis {
   double cell_length() const;
 };
 
-/// A neighbour of a cell along an axis, and a lower bound for the distance between points of both cells, in units of the
-/// reach along this axis.
+/// A neighbour of a cell along an axis, and a lower bound for the distance between points of both cells, in units of
+/// the reach along this axis.
 struct SkyNeighbour {
   std::int64_t cell;
   double apart;
