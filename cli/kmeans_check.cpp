@@ -229,6 +229,9 @@ CheckInputs open_inputs(const CheckArguments& arguments, const Session& session)
   } else {
     inputs.fit.centroids = arguments.result;
     inputs.fit.metric = arguments.metric;
+    if (!std::filesystem::exists(arguments.result))
+      throw InputError("cannot read " + core::excerpt(arguments.result) + ": there is neither a file nor a folder",
+                       {.code = error_code::cannot_read, .file = arguments.result});
     if (inputs.labels.empty())
       throw UsageError("--labels: " + core::excerpt(arguments.result) +
                        " is a file of centroids; name the file with the labels, too");

@@ -59,8 +59,9 @@ namespace gradus {
 
 struct PairCountsOptions {
   PairCountsKind kind = PairCountsKind::rp_pi;
-  /// Edges of the bins of r_p, s or theta: at least two, non-negative, strictly increasing. Angles are in degrees, at
-  /// most 180. The square of an angle's chord, 4 sin^2(theta / 2), is rounded to double and compared with s^2.
+  /// Edges of the bins of r_p, s or theta: at least two, non-negative, strictly increasing. The last edge of r_p, pi
+  /// and s is at least 2^-960. Angles are in degrees, at most 180, and the last one is at least 2^-400. The square of
+  /// an angle's chord, 4 sin^2(theta / 2), is rounded to double and compared with s^2.
   std::vector<double> edges = {};
   /// Edges of the bins of pi or mu, as `edges`. `theta` has none.
   std::vector<double> second_edges = {};

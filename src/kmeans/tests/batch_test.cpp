@@ -187,7 +187,8 @@ TEST(KMeansBatches, are_scheduled_by_the_length_of_a_pass_and_by_memory) {
   // The results of eight problems, and the memory of two fits.
   execution.memory_limit = 1;
   const std::uint64_t least = kmeans_memory(shape, options, execution).host;
-  execution.memory_limit = std::uint64_t{8} * (4 * 200000 + std::uint64_t{16} * (16 * 4 + 8) + 1024) + 2 * least;
+  execution.memory_limit =
+      std::uint64_t{8} * (std::uint64_t{4} * 200000 + std::uint64_t{16} * (16 * 4 + 8) + 1024) + 2 * least;
   EXPECT_EQ(kmeans_detail::schedule_of_batch(shape, 8, options, execution).side_by_side, 0);
   EXPECT_LE(kmeans_batch_memory(shape, 8, options, execution).host, execution.memory_limit);
 }
@@ -231,7 +232,7 @@ TEST(KMeansBatches, refuse_what_belongs_to_one_fit) {
   EXPECT_TRUE(contains(error_of<UsageError>(with_options([](KMeansOptions& o) { o.checkpoint.file = "x.npz"; })),
                        "checkpoint"));
   EXPECT_TRUE(contains(error_of<InputError>(with_options([](KMeansOptions& o) { o.clusters = 204; })), "203 points"));
-  EXPECT_TRUE(contains(error_of<UsageError>(with_options([](KMeansOptions& o) { o.restarts = 0; })), "restarts"));
+  EXPECT_TRUE(contains(error_of<UsageError>(with_options([](KMeansOptions& o) { o.restarts = -1; })), "restarts"));
   error_of<UnsupportedError>(with_execution([](Execution& e) { e.gpus = {0, 99}; }));
   error_of<UsageError>(with_execution([](Execution& e) {
     e.device = Device::cpu;

@@ -247,6 +247,9 @@ class FaultsTest(CheckCase):
             self.edit_summary(self.fitted, lambda summary: summary.update({key: "other"}))
             self.refused(3, "check", self.fitted, self.points, says=["summary.json"])
 
+    def test_a_result_that_does_not_exist(self):
+        self.refused(3, "check", self.path("none"), self.points, says=["cannot read", "none"])
+
     def test_a_changed_file_of_the_folder(self):
         write_npy(os.path.join(self.fitted, "centroids.npy"), "<f4", (self.k, self.d), [x + 1 for x in self.centroids])
         answer, text = self.check(5, self.fitted, self.points)

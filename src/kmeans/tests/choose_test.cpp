@@ -194,7 +194,7 @@ TEST(ChooseCalls, RefuseWhatCannotBe) {
                           {"init: the given centroids belong to one fit", {.clusters = {2, 3}}, given},
                           {"dump_graph: the graph belongs to one fit", {.clusters = {2, 3}}, {}, graph},
                           {"checkpoint: the file belongs to one fit", {.clusters = {2, 3}}, kept},
-                          {"restarts must be at least 1", {.clusters = {2, 3}}, {.restarts = 0}}}) {
+                          {"restarts must be at least", {.clusters = {2, 3}}, {.restarts = -1}}}) {
     const std::string message = error_of<UsageError>([&, &choice = choice, &options = options, &execution = execution] {
       kmeans_choose(points, options, choice, {}, execution);
     });

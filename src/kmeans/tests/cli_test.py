@@ -266,14 +266,14 @@ class Usage(Case):
             (["kmeans", points, "-k"], ["-k", "missing"]),
             (["kmeans", points, "-k", "0"], ["-k", "'0'", "from 1"]),
             (["kmeans", points, "-k", "-3"], ["-k", "'-3'"]),
-            (["kmeans", points, "-k", "2.5"], ["'2.5'", "an integer"]),
+            (["kmeans", points, "-k", "2.5"], ["'2.5'", "neither a number of clusters"]),
             (["kmeans", points, "-k", "99999999999999999999"], ["-k"]),
             (["kmeans", points, "-k", "2", "-k", "3"], ["more than once"]),
             (["kmeans", points, "-k", "2", "--standardize", "--seed"], ["--seed", "missing"]),
             (["kmeans", points, "-k", "2", "--standardize=junk"], ["--standardize", "'junk'", "neither true nor false"]),
             (["kmeans", points, "-k", "2", "--quality=10"], ["--quality", "'10'", "neither true nor false"]),
             (["kmeans", points, "-k", "2", "--certify=2"], ["--certify", "'2'", "neither true nor false"]),
-            (["predict", points, points, "more"], ["'more'"]),
+            (["matmul", points, points, "more"], ["'more'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),
             (["kmeans", points, "-k", 2, "--seed", 2**64], ["--seed", f"from 0 to {2**64 - 1}"]),
@@ -318,9 +318,9 @@ class Usage(Case):
             (["kmeans", "-k", 2, "-x.csv"], ["there is no option '-x.csv'"]),
             (["kmeans", "--", "-x.csv"], ["-k, --clusters N is missing"]),
             (["kmeans", "--", "-x.csv", "-k", 2], ["-k, --clusters N is missing"]),  # here, -k is the name of a file
-            (["predict", "--", "-x.csv", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
-            (["predict", "./-x.csv", "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
-            (["predict", "./-x.csv", "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
+            (["matmul", "--", "-x.csv", "-x.csv", "-y.csv"], ["one argument too many: '-y.csv'"]),
+            (["matmul", "./-x.csv", "./-x.csv", "--", "--json"], ["one argument too many: '--json'"]),
+            (["matmul", "./-x.csv", "./-x.csv", "--", "list"], ["one argument too many: 'list'"]),
             (["kmeans", "-k", 2, "--"], ["INPUT... is missing"]),
             (["--", "kmeans"], ["the command comes first"]),
         ]:
@@ -957,7 +957,7 @@ class Predict(Case):
         self.refused(3, "predict", centroids, self.file("p.csv", "1,2,3\n"), says=["c.csv", "2 x 2", "3 columns"])
         self.refused(3, "predict", centroids, self.path("none.csv"), says=["none.csv"])
         self.refused(2, "predict", "-", "-", says=["standard input"])
-        self.refused(2, "predict", centroids, says=["INPUT is missing"])
+        self.refused(2, "predict", centroids, says=["INPUT... is missing"])
         self.refused(2, "transform", centroids, centroids, "--variant", "sequential", says=["no option", "--variant"])
         out = self.path("x.npy")
         self.refused(3, "transform", centroids, self.file("p.csv", "1,2,3\n"), "-o", out)

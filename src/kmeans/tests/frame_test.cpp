@@ -1178,7 +1178,7 @@ TEST(Refusal, impossible_options) {
   };
   EXPECT_TRUE(contains(refused([](auto& options) { options.clusters = 0; }), "clusters"));
   EXPECT_TRUE(contains(refused([](auto& options) { options.clusters = -3; }), "-3"));
-  EXPECT_TRUE(contains(refused([](auto& options) { options.restarts = 0; }), "restarts"));
+  EXPECT_TRUE(contains(refused([](auto& options) { options.restarts = -1; }), "restarts"));
   EXPECT_TRUE(contains(refused([](auto& options) { options.max_iterations = 0; }), "iterations"));
   EXPECT_TRUE(contains(refused([](auto& options) { options.tolerance = -1; }), "tolerance"));
   EXPECT_TRUE(contains(refused([](auto& options) { options.tolerance = std::nan(""); }), "tolerance"));

@@ -102,8 +102,8 @@ class Table(MappedCase):
             "`.fvecs`, `.fbin`, `F32` or `F64` in `.safetensors`": [[self.vectors(".fvecs")], [self.vectors(".fbin")],
                                                                     [self.vectors(".safetensors")]],
             "contiguous datasets of `f4` or `f8` in HDF5, in native byte order": self.hdf5(["<f4", "<f8"]),
-            "`u1`, `i1` or `f2` in `.npy`; `.bvecs`, `.u8bin`, `.i8bin`; `U8`, `I8`, `F16` or `BF16` in `.safetensors`: "
-            "on the CPU": [[points] for points in self.stored().values()],
+            "`u1`, `i1` or `f2` in `.npy`; `.bvecs`, `.u8bin`, `.i8bin`; `U8`, `I8`, `F16` or `BF16` in `.safetensors`":
+                [[points] for points in self.stored().values()],
             "`--weights`, `--init`, `--restarts` and every other option of the fit": [
                 [f4(), "--weights", self.weights("<f4")], [f4(), "--weights", self.weights("<f8")],
                 [f4(), "--init", self.part(0, K, "first.npy")], [f4(), "--restarts", 2]],

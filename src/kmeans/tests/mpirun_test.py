@@ -327,7 +327,7 @@ class Faults(KMeansCase):
                 (["-k", 3], ["-k", 3, "--seed", 1], ["--seed 1", "nothing of that"]),
                 (["-k", 3, "--seed", 1], ["-k", 3], ["--seed 1", "nothing of that"]),
                 (["-k", 3, "--init", points], ["-k", 3, "--init", other], ["--init", "other.npy"]),
-                (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is not an integer"])]])
+                (["-k", 3], ["-k", "three"], ["rank 1 of 3", "'three' is neither a number of clusters"])]])
         for line in self.all_refused(*[(3, 2, points, *words, {}) for words in (["-k", 0], ["-k", 3, "--frobnicate"])]):
             self.assertNotIn("rank", line)  # if an error is the same on all ranks, its message names no rank
 

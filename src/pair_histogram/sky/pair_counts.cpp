@@ -36,7 +36,8 @@ namespace {
 
 constexpr std::int64_t points_to_an_item = 256;
 
-void check_edges(const std::vector<double>& edges, const std::string& name, double most) {
+/// Checks edges up to `most`, the last of which is at least `least`.
+void check_edges(const std::vector<double>& edges, const std::string& name, double least, double most) {
   const auto refuse = [&](const std::string& what) {
     throw UsageError(flag("PairCountsOptions::" + name) + " " + what,
                      {.code = error_code::bad_argument, .argument = name});
@@ -49,13 +50,23 @@ void check_edges(const std::vector<double>& edges, const std::string& name, doub
     if (edge > 0 && edges[edge] <= edges[edge - 1])
       refuse("must increase, but " + text + " does not exceed the edge before it");
   }
+  if (edges.back() < least)
+    refuse("must end at " + core::number_text(least) + " or above, not at " + core::number_text(edges.back()) +
+           "; multiply coordinates and edges by a power of two");
 }
+
+// The filter computes in units of the last edge. Below these edges, a step of its coordinates, or the squared chord of
+// an angle, would not be a normal number.
+constexpr double least_reach = 0x1p-960;
+constexpr double least_angle = 0x1p-400;
 
 void check_options(const PairCountsOptions& options) {
   core::check_options(options);
   const bool is_theta = options.kind == PairCountsKind::theta;
-  check_edges(options.edges, "edges", is_theta ? 180 : core::largest_magnitude);
-  if (!is_theta) check_edges(options.second_edges, "second_edges", core::largest_magnitude);
+  check_edges(options.edges, "edges", is_theta ? least_angle : least_reach, is_theta ? 180 : core::largest_magnitude);
+  if (!is_theta)
+    check_edges(options.second_edges, "second_edges", options.kind == PairCountsKind::rp_pi ? least_reach : 0,
+                core::largest_magnitude);
   else if (!options.second_edges.empty())
     throw UsageError(flag("PairCountsOptions::second_edges") + " has no effect on angles, which have one kind of bins",
                      {.code = error_code::no_effect, .argument = "second_edges"});

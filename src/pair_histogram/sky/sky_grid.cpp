@@ -61,7 +61,7 @@ SkyGrid::SkyGrid(const SkyRule& rule, const SkyRange& range, std::int64_t points
     axis.origin = rule.is_periodic ? range.lowest[column] : range.lowest[column] + span / 2;
     // In open space, differences of two coordinates fit 32 bits.
     axis.step = std::max(std::ldexp(span, -axis.span_bits) * (rule.is_periodic ? 1 : 1 + 0x1p-28), unit * 0x1p-40);
-    reaches[column] = std::max(1.0, span / axis.reach);
+    reaches[column] = std::clamp(span / axis.reach, 1.0, 0x1p60);
   }
   const auto cells = [&](std::size_t column, double pieces) {
     return std::floor(std::min(reaches[column] * pieces, 0x1p15));
@@ -71,8 +71,7 @@ SkyGrid::SkyGrid(const SkyRule& rule, const SkyRange& range, std::int64_t points
     if (static_cast<double>(points) * std::min(1.0, 2 / reaches[2]) >=
         points_to_a_search * cells(0, more) * cells(1, more))
       pieces = more;
-  while (cells(0, pieces) * cells(1, pieces) > std::max(1.0, static_cast<double>(points)) && pieces > 0x1p-40)
-    pieces *= 0.7;
+  while (cells(0, pieces) * cells(1, pieces) > std::max(1.0, static_cast<double>(points))) pieces *= 0.7;
   for (std::size_t column = 0; column < 2; ++column)
     axes[column].cells = std::max<std::int64_t>(1, static_cast<std::int64_t>(cells(column, pieces)));
 }
@@ -88,16 +87,14 @@ std::vector<SkyNeighbour> SkyGrid::neighbours(std::size_t axis_number, std::int6
     std::int64_t between = std::abs(other - cell);
     if (axis.is_periodic) between = std::min(between, axis.cells - between);
     const double apart = std::max(0.0, static_cast<double>(between - 1) * axis.cell_length() - slack * axis.step);
-    if (apart <= axis.reach) found.push_back({other, apart});
+    if (apart <= axis.reach) found.push_back({other, apart / axis.reach});
   }
   return found;
 }
 
 std::int64_t SkyGrid::key_reach(double square) const {
-  const double across = is_tube ? axes[0].reach : unit;
-  const double rest = across * across - square;
-  if (rest < 0) return -1;
-  const double along = is_tube ? axes[2].reach : std::sqrt(rest);
+  if (square > 1) return -1;
+  const double along = is_tube ? axes[2].reach : unit * std::sqrt(1 - square);
   return static_cast<std::int64_t>(std::min(0x1p33, std::ceil(along * (1 + relative_error) / axes[2].step) + slack));
 }
 
@@ -141,10 +138,10 @@ SkyTables::Table::Table(const std::vector<float>& reached, const std::vector<flo
 }
 
 SkyTables::SkyTables(const SkyRule& rule, const SkyGrid& grid) {
-  double squared_step = 0;
-  for (const SkyAxis& axis : grid.axes) squared_step += axis.step * axis.step;
+  double squared_steps = 0;  // in units of the reach, because squares of short steps underflow
+  for (const SkyAxis& axis : grid.axes) squared_steps += axis.step / grid.unit * (axis.step / grid.unit);
   // The kernel's coordinates stay far below the range of float. With larger errors all pairs are doubtful.
-  const double error = std::min(2 * step_error * std::sqrt(squared_step) / grid.unit, 0x1p61);
+  const double error = std::min(2 * step_error * std::sqrt(squared_steps), 0x1p61);
   const double margin = 1.5 * (error + (rule.is_midpoint ? midpoint_error : 0));
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const bool is_mu = axis == 1 && !rule.is_across;

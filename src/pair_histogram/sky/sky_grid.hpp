@@ -32,7 +32,8 @@ struct SkyAxis {
   double cell_length() const;
 };
 
-/// A neighbour of a cell along an axis, and a lower bound for the distance between points of both cells.
+/// A neighbour of a cell along an axis, and a lower bound for the distance between points of both cells, in units of
+/// the reach along this axis.
 struct SkyNeighbour {
   std::int64_t cell;
   double apart;
@@ -49,7 +50,7 @@ struct SkyGrid {
   /// Returns the cells along an axis that may be in reach of a cell, each once.
   std::vector<SkyNeighbour> neighbours(std::size_t axis, std::int64_t cell) const;
   /// Returns the greatest difference of keys of two points whose distance across the columns is at least the root of
-  /// `square`, or a negative number if such points are out of reach.
+  /// `square`, in units of the reach across, or a negative number if such points are out of reach.
   std::int64_t key_reach(double square) const;
 };
 

@@ -119,6 +119,40 @@ TEST(Sky, RanksAndThreadsCountTheSame) {
   }
 }
 
+TEST(Sky, PowersOfTwoScaleTheDefinition) {
+  // Separations on edges, above edges and below edges, on a lattice.
+  Matrix<double> points(216, 3);
+  for (std::int64_t row = 0; row < 216; ++row)
+    for (std::int64_t column = 0; column < 3; ++column)
+      points(row, column) = static_cast<double>(column == 0 ? row % 6 : column == 1 ? row / 6 % 6 : row / 36) + 1;
+  for (const bool is_mu : {false, true})
+    for (const LineOfSight sight : {LineOfSight::z, LineOfSight::midpoint}) {
+      const auto counts = [&](int exponent) {
+        const double unit = std::ldexp(1.0, exponent);
+        Matrix<double> scaled(216, 3);
+        for (std::int64_t index = 0; index < 648; ++index) scaled.data()[index] = points.data()[index] * unit;
+        PairCountsOptions options{.kind = is_mu ? PairCountsKind::s_mu : PairCountsKind::rp_pi,
+                                  .edges = {0, unit, 2 * unit, 3 * unit, 5 * unit},
+                                  .line_of_sight = sight};
+        options.second_edges = is_mu ? std::vector<double>{0, 0.25, 0.5, 1} : options.edges;
+        return pair_counts(scaled.view(), options).counts;
+      };
+      const std::vector<std::uint64_t> wanted = counts(0);
+      for (const int exponent : {-959, -900, -600, -540, -500, 300}) EXPECT_EQ(counts(exponent), wanted) << exponent;
+      EXPECT_THROW(counts(-1000), UsageError);
+    }
+}
+
+TEST(Sky, FarPointsTakeNoMemory) {
+  Matrix<double> points(4, 3);
+  points(1, 0) = 1;
+  for (std::int64_t column = 0; column < 3; ++column) points(2, column) = 1e120;
+  points(3, 1) = -1e120;
+  Execution small;
+  small.memory_limit = 10 << 20;
+  EXPECT_EQ(pair_counts(points.view(), {.edges = {0, 1e-12}, .second_edges = {0, 1e-12}}, {}, small).pairs, 6U);
+}
+
 TEST(Sky, RanksMustPassTheSameArguments) {
   const Matrix<double> points = tests::uniform(50, 3, 4);
   const std::string message = tests::common_error<UsageError>(2, [&](Communicator& communicator) {
