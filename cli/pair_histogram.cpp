@@ -113,7 +113,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   std::optional<Destination> opened;
   std::optional<core::AtomicFile> page;
   session.ranks().agree([&] {
-    counter.emplace(arguments, session, reader, groups);
+    counter.emplace(arguments, session, reader, frame->points, groups);
     if (!session.is_first()) return;
     opened.emplace(arguments.output, session.execution.stop, true);
     if (!arguments.page.empty()) page.emplace(arguments.page, session.execution.stop);
@@ -129,6 +129,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   }
   session.end_progress();
   const Sum& sum = counter->finish();
+  require_frames_for_blocks(arguments, sum.frames);
   frames.note_open_end();
   if (counter->others_frames() != nullptr) counter->others_frames()->note_open_end();
   note_tiny_edges(session, sum.parts.front().histogram.edges);
@@ -312,7 +313,9 @@ Action setup_pair_histogram(Options& options, Session& session) {
   options.not_repeated(options.file("--report", arguments->page, "FILE.html",
                                     "write a page with charts of the counts; with --rdf also of g, density and "
                                     "coordination; with --partial of all kinds of pairs"));
-  options.file("--cross", arguments->others, "FILE", "count the pairs between the points and the points of this file");
+  options.file(
+      "--cross", arguments->others, "FILE",
+      "count the pairs between the points and the points of this file, whose columns are found by their names");
   options.file("--weights", arguments->weights, "FILE", "one weight per point; a pair's weight is the product");
   options.ineffective_if(
       options.file("--cross-weights", arguments->other_weights, "FILE", "weights of the points of --cross"),
@@ -353,6 +356,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
         if (!arguments->topology.empty() || arguments->exclude || arguments->mass_centers)
           throw UsageError(fmt::format(
               "--topology, --exclude-same and --mass-centers need a trajectory, and '{}' is none", arguments->input));
+        require_frames_for_blocks(*arguments, 1);
         const Box box = box_of(*arguments, {});
         PairHistogramOptions options = options_in(*arguments, box);
         bench::complete_bins(options);

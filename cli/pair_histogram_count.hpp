@@ -136,7 +136,8 @@ struct Kinds {
 template <class T>
 class Counter {
  public:
-  Counter(const Arguments& arguments, const Session& session, const files::FrameReader& reader, AtomGroups& groups)
+  Counter(const Arguments& arguments, const Session& session, const files::FrameReader& reader,
+          const files::Points& points, AtomGroups& groups)
       : arguments_(arguments), session_(session), groups_(groups), is_trajectory_(reader.is_trajectory()) {
     const core::Clock::time_point start = core::Clock::now();
     files::ReadOptions reading = arguments.reading;
@@ -146,7 +147,7 @@ class Counter {
       require_same_unit(reader, *others_reader_);
       if (others_reader_->is_trajectory())
         others_frames_.emplace(*others_reader_, arguments.others, arguments.frames, session);
-      else others_.points = read_points_as<T>(arguments.others, reading);
+      else others_.points = read_others<T>(arguments.others, reading, points, arguments.input);
     }
     if (!arguments.weights.empty()) weights_ = read_vector_as<T>(arguments.weights, reading);
     if (!arguments.other_weights.empty()) other_weights_ = read_vector_as<T>(arguments.other_weights, reading);

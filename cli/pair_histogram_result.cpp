@@ -1,5 +1,5 @@
 // Results of `gradus pair-histogram`: radial distributions, the table of bins, and the summary.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <variant>
 
+#include "cli/errors.hpp"
+#include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/pair_histogram_result.hpp"
 #include "core/text.hpp"
@@ -28,9 +30,8 @@ Radial radial_of(const Sum& sum, const Part& part, std::int64_t blocks, bool swa
         {.points = static_cast<double>(points), .pairs_per_volume = pairs_per_volume, .cross = !part.is_within});
   };
   Radial radial{of(part.histogram, swapped ? part.others : part.points, part.pairs_per_volume), {}, {}};
+  if (blocks == 0) return radial;
   const std::int64_t frames = std::ssize(part.frames);
-  blocks = std::min(blocks, frames);
-  if (blocks < 1) return radial;
   std::vector<PairHistogramRadialDistribution> of_blocks;
   for (std::int64_t block = 0; block < blocks; ++block) {
     PairHistogramResult counted = part.histogram;
@@ -53,7 +54,7 @@ Radial radial_of(const Sum& sum, const Part& part, std::int64_t blocks, bool swa
       for (const auto& one : of_blocks) mean += (one.*values)[bin] / count;
       double squares = 0;
       for (const auto& one : of_blocks) squares += ((one.*values)[bin] - mean) * ((one.*values)[bin] - mean);
-      errors.push_back(std::sqrt(squares / (count - 1) / count));  // NaN for a single block
+      errors.push_back(std::sqrt(squares / (count - 1) / count));
     }
     return errors;
   };
@@ -86,6 +87,40 @@ std::string periodic_columns(PairHistogramOptions options) {
 }
 
 }  // namespace
+
+template <class T>
+files::Points read_others(const std::string& path, files::ReadOptions reading, const files::Points& points,
+                          const std::string& input) {
+  const std::vector<std::string>& names = points.column_names;
+  if (reading.columns.taken.empty()) reading.columns.expected = names;
+  files::Points others = read_points_as<T>(path, std::move(reading));
+  const std::vector<std::string>& other_names = others.column_names;
+  for (std::size_t column = 0; column < names.size(); ++column) {
+    const bool is_elsewhere = std::ranges::find(other_names, names[column]) != other_names.end();
+    if (!is_elsewhere || (column < other_names.size() && other_names[column] == names[column])) continue;
+    throw InputError(
+        fmt::format("{}: the columns are {}, but {} has them in another order, {}; choose the same columns of both "
+                    "by their names, as in --columns x,y,z",
+                    shown_path(path), core::excerpt(fmt::format("{}", fmt::join(other_names, ","))), shown_path(input),
+                    core::excerpt(fmt::format("{}", fmt::join(names, ",")))),
+        {.code = error_code::bad_input, .file = path});
+  }
+  return others;
+}
+template files::Points read_others<float>(const std::string&, files::ReadOptions, const files::Points&,
+                                          const std::string&);
+template files::Points read_others<double>(const std::string&, files::ReadOptions, const files::Points&,
+                                           const std::string&);
+
+void require_frames_for_blocks(const Arguments& arguments, std::int64_t frames) {
+  if (frames >= arguments.blocks) return;
+  throw InputError(
+      fmt::format("{}: {} counted, and --blocks {} needs at least as many frames as blocks; {}",
+                  shown_path(arguments.input), frames == 1 ? "1 frame is" : fmt::format("{} frames are", frames),
+                  arguments.blocks,
+                  frames < 2 ? "leave out --blocks" : fmt::format("at most --blocks {} is possible", frames)),
+      {.code = error_code::bad_input, .file = arguments.input});
+}
 
 double volume_of(const Arguments& arguments, const Box& box) {
   if (arguments.volume > 0) return arguments.volume;

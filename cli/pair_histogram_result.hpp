@@ -86,6 +86,16 @@ PairHistogramOptions options_in(const Arguments& arguments, const Box& box);
 /// atoms.
 double least_reach(const Arguments& arguments, files::FrameReader& reader, std::int64_t first_frame = 0);
 
+/// Reads the file of --cross. If both files name their columns, finds the columns of the points by their names. Throws
+/// InputError if the chosen columns of both files have the same names in different orders. `input` is the file of the
+/// points.
+template <class T>
+files::Points read_others(const std::string& path, files::ReadOptions reading, const files::Points& points,
+                          const std::string& input);
+
+/// Throws InputError if there are fewer frames than --blocks needs.
+void require_frames_for_blocks(const Arguments& arguments, std::int64_t frames);
+
 /// Returns the volume of a frame for --rdf. Throws UsageError in open space without --volume.
 double volume_of(const Arguments& arguments, const Box& box);
 

@@ -1,6 +1,9 @@
 // `gradus pair-counts`: reads catalogues and counts pairs across and along the line of sight.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +22,7 @@
 #include "cli/repeat.hpp"
 #include "core/names.hpp"
 #include "core/phases.hpp"
+#include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "gradus/pair_histogram_counts.hpp"
 #include "pair_histogram/sky/options.hpp"
@@ -49,19 +53,44 @@ struct SkyArguments {
 
 /// Converts right ascension, declination and, unless the kind is theta, distance to Cartesian coordinates.
 files::PointsOf<double> on_the_sky(const SkyArguments& arguments, const files::PointsOf<double>& read,
-                                   const char* what) {
+                                   const std::string& path) {
   const bool is_theta = arguments.options.kind == PairCountsKind::theta;
   const std::int64_t needed = is_theta ? 2 : 3;
   if (read.view.columns() != needed)
-    throw InputError(about(what) + fmt::format("there are {} columns; {} are needed: right ascension, declination{}",
-                                               read.view.columns(), needed, is_theta ? "" : " and distance"));
+    throw InputError(
+        about(shown_path(path)) + fmt::format("there are {} columns; {} are needed: right ascension, declination{}",
+                                              read.view.columns(), needed, is_theta ? "" : " and distance"),
+        {.file = path});
   const MatrixView<const double> directions(read.view.data(), read.view.rows(), 2, read.view.row_stride());
-  const std::vector<double> vectors = sky_vectors(directions);
+  const std::vector<double> vectors = naming_files({{"points", path}}, [&] { return sky_vectors(directions); });
   Matrix<double> points(read.view.rows(), 3);
-  for (std::int64_t row = 0; row < points.rows(); ++row)
+  for (std::int64_t row = 0; row < points.rows(); ++row) {
+    const double distance = is_theta ? 1 : read.view(row, 2);
+    if (!(distance >= 0 && std::isfinite(distance)))
+      throw InputError(about(shown_path(path)) + fmt::format("the distance in row {} (counted from 0) is {}; a number "
+                                                             "of at least 0 is needed",
+                                                             row, core::number_text(distance)),
+                       {.code = error_code::out_of_range,
+                        .file = path,
+                        .row = row,
+                        .column = 2,
+                        .value = core::number_text(distance)});
     for (std::int64_t column = 0; column < 3; ++column)
-      points(row, column) = vectors[static_cast<std::size_t>(3 * row + column)] * (is_theta ? 1 : read.view(row, 2));
+      points(row, column) = vectors[static_cast<std::size_t>(3 * row + column)] * distance;
+  }
   return files::own(std::move(points));
+}
+
+constexpr std::int64_t most_bins = 1 << 24;
+
+/// Throws an error if the command line asks for a GPU.
+void require_no_gpu(const Session& session) {
+  const Execution& execution = session.execution;
+  if (execution.device == Device::gpu || !execution.gpus.empty() || session.chooses_gpus)
+    throw UnsupportedError("pair-counts counts on the CPU; leave out --device gpu and --gpus");
+  if (execution.gpu_memory_limit > 0)
+    throw UsageError("--gpu-memory-limit has no effect: pair-counts counts on the CPU",
+                     {.code = error_code::no_effect});
 }
 
 /// Sets the edges of pi or mu.
@@ -73,9 +102,15 @@ void complete_second_edges(SkyArguments& arguments) {
     throw UsageError("--pi-max (the end of the bins of pi) or --second-edges is needed");
   if (!is_across && arguments.second_bins == 0) throw UsageError("--mu-bins or --second-edges is needed");
   const double end = arguments.second_end > 0 ? arguments.second_end : 1;
-  const std::int64_t bins = arguments.second_bins > 0
-                                ? arguments.second_bins
-                                : std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(end, 0x1p24)));
+  constexpr std::int64_t most_in_all = 1 << 28;  // the library's limit, with two places beyond the bins on each axis
+  const std::int64_t most = std::clamp(most_in_all / (std::ssize(options.edges) + 1) - 2, std::int64_t{1}, most_bins);
+  if (arguments.second_bins == 0 && end >= static_cast<double>(most) + 1)
+    throw UsageError(fmt::format("--pi-bins, the number of bins of pi, is needed: its default, the integer part of "
+                                 "--pi-max {}, is more than {}",
+                                 core::number_text(end), most),
+                     {.code = error_code::out_of_range, .argument = "pi_bins"});
+  const std::int64_t bins =
+      arguments.second_bins > 0 ? arguments.second_bins : std::max<std::int64_t>(1, static_cast<std::int64_t>(end));
   for (std::int64_t edge = 0; edge <= bins; ++edge)
     options.second_edges.push_back(static_cast<double>(edge) * end / static_cast<double>(bins));
 }
@@ -109,10 +144,27 @@ pairs::Table table_of(const SkyArguments& arguments, const PairCountsResult& res
 
 /// Reads points of the job's type. With --sky or angles, converts directions to Cartesian coordinates.
 template <class T>
-files::PointsOf<T> read_catalogue(const SkyArguments& arguments, files::PointsOf<T> points, const char* what) {
+files::PointsOf<T> read_catalogue(const SkyArguments& arguments, const files::Points& points, const std::string& path) {
+  const auto& values = std::get<files::PointsOf<T>>(points.values);
   if constexpr (sizeof(T) == 8)
-    if (arguments.is_sky) return on_the_sky(arguments, points, what);
-  return points;
+    if (arguments.is_sky) return on_the_sky(arguments, values, path);
+  return values;
+}
+
+/// Calls the function. If it refuses the range of the coordinates of both files, names both.
+template <class Function>
+decltype(auto) naming_both(const SkyArguments& arguments, Function&& function) {
+  try {
+    return function();
+  } catch (InputError& error) {
+    const bool is_range = error.code() == error_code::outside_box || error.code() == error_code::out_of_range;
+    if (!arguments.others.empty() && is_range && error.message().subject == "points" && !error.fields().row) {
+      ErrorMessage message = error.message();
+      message.subject = shown_path(arguments.input) + " and " + shown_path(arguments.others);
+      error.set_message(std::move(message));
+    }
+    throw;
+  }
 }
 
 template <class T>
@@ -120,26 +172,31 @@ int count_catalogue(SkyArguments& arguments, const Session& session, const files
                     core::Clock::time_point start) {
   files::ReadOptions reading = arguments.reading;
   reading.type = files::element_type_of<T>;
-  const auto points = read_catalogue<T>(arguments, std::get<files::PointsOf<T>>(read.values), "points");
+  const auto points = read_catalogue<T>(arguments, read, arguments.input);
   PairCountsMemory<T> memory;
   files::PointsOf<T> others;
   files::VectorOf<T> weights;
   files::VectorOf<T> other_weights;
-  if (!arguments.others.empty()) {
-    others = read_catalogue<T>(arguments, read_matrix_as<T>(arguments.others, reading), "others");
-    memory.others = others.view;
-  }
+  const auto weights_of = [&](const std::string& path, const files::Points& rows) {
+    return files::of_rows_left(read_vector_as<T>(path, reading), rows.dropped, rows.rows(), path);
+  };
   if (!arguments.weights.empty()) {
-    weights = read_vector_as<T>(arguments.weights, reading);
+    weights = weights_of(arguments.weights, read);
     memory.weights = weights.view;
   }
-  if (!arguments.other_weights.empty()) {
-    other_weights = read_vector_as<T>(arguments.other_weights, reading);
-    memory.other_weights = other_weights.view;
+  if (!arguments.others.empty()) {
+    const files::Points rows = pairs::read_others<T>(arguments.others, reading, read, arguments.input);
+    others = read_catalogue<T>(arguments, rows, arguments.others);
+    memory.others = others.view;
+    if (!arguments.other_weights.empty()) {
+      other_weights = weights_of(arguments.other_weights, rows);
+      memory.other_weights = other_weights.view;
+    }
   }
   const double seconds = core::seconds_since(start);
   Destination destination(arguments.output, session.execution.stop, true);
-  const PairCountsResult result = pair_counts(points.view, arguments.options, memory, session.execution);
+  const PairCountsResult result =
+      naming_both(arguments, [&] { return pair_counts(points.view, arguments.options, memory, session.execution); });
   session.end_progress();
   const core::Clock::time_point write_start = core::Clock::now();
   const pairs::Table table = table_of(arguments, result);
@@ -178,17 +235,74 @@ int count_catalogue(SkyArguments& arguments, const Session& session, const files
   return 0;
 }
 
+const core::Option& sky_row(std::string_view name) { return core::option_row<PairCountsOptions>(name); }
+
+void add_sky_bins(Options& options, SkyArguments& own) {
+  options.heading("Bins");
+  const auto only_for = [&own](PairCountsKind kind, const char* text) {
+    return [&own, kind, text] {
+      if (own.options.kind != kind) return text;
+      return own.second_edges.empty() ? "" : "--second-edges has the edges of these bins";
+    };
+  };
+  options.row(sky_row("kind"), &own.options);
+  const auto file_into = [](std::string& target) {
+    return [&target](const std::string&, const std::string& text) { target = text; };
+  };
+  Options::required(options.row(sky_row("edges"), &own.options, file_into(own.edges)));
+  options.row(sky_row("second_edges"), &own.options, file_into(own.second_edges));
+  const auto end = [&](const char* name, PairCountsKind kind, const char* help, const char* needs) {
+    options.ineffective_if(
+        options.value(name, "X", help,
+                      [&own, name](const std::string& text) { own.second_end = parse_positive(name, text); }),
+        only_for(kind, needs));
+  };
+  const auto bins = [&](const char* name, PairCountsKind kind, const char* help, const char* needs) {
+    options.ineffective_if(options.value(name, "N", help,
+                                         [&own, name](const std::string& text) {
+                                           own.second_bins = parse_whole(name, text, 1, most_bins);
+                                         }),
+                           only_for(kind, needs));
+  };
+  end("--pi-max", PairCountsKind::rp_pi, "bins of pi from 0 to X", "it needs --kind rp_pi");
+  bins("--pi-bins", PairCountsKind::rp_pi,
+       "number of bins of pi, all of one width [the integer part of --pi-max, at least 1]", "it needs --kind rp_pi");
+  end("--mu-max", PairCountsKind::s_mu, "bins of mu from 0 to X [1]", "it needs --kind s_mu");
+  bins("--mu-bins", PairCountsKind::s_mu, "number of bins of mu", "it needs --kind s_mu");
+}
+
+void add_sky_space(Options& options, SkyArguments& own) {
+  options.heading("Space");
+  const auto not_for_angles = [&own](const char* text) {
+    return [&own, text] { return own.options.kind == PairCountsKind::theta ? text : ""; };
+  };
+  const auto read_line_of_sight = [&own](const std::string& label, const std::string& text) {
+    own.line_of_sight = bench::parse_enum<LineOfSight>(label, text);
+  };
+  const auto read_box = [&own](const std::string& label, const std::string& text) {
+    const std::vector<std::string> parts = parse_list(label, text);
+    if (parts.size() != 3)
+      throw UsageError(fmt::format("{}: '{}' has {}; three lengths are needed, along the axes x, y and z", label, text,
+                                   counted(std::ssize(parts), "number")));
+    own.options.box.clear();
+    for (const std::string& part : parts) own.options.box.push_back(parse_positive(label, part));
+  };
+  options.ineffective_if(options.row(sky_row("line_of_sight"), &own.options, read_line_of_sight),
+                         not_for_angles("angles are seen from the origin"));
+  options.ineffective_if(options.row(sky_row("box"), &own.options, read_box),
+                         not_for_angles("angles on the sky take no box"));
+}
+
 Action setup_pair_counts(Options& options, Session& session) {
   auto arguments = std::make_shared<SkyArguments>();
   SkyArguments& own = *arguments;
-  const auto row = [](std::string_view name) -> const core::Option& {
-    return core::option_row<PairCountsOptions>(name);
-  };
   Options::required(options.file("INPUT", own.input, "INPUT",
                                  "a catalogue with columns x, y, z, or with --sky right ascension, declination and "
                                  "distance; .npy, .csv, .tsv; - for CSV on standard input"));
   add_table_output(options, own.output, "write the counts there, .csv, .npy or .json [CSV on standard output]", true);
-  options.file("--cross", own.others, "FILE", "count the pairs between the points and the points of this file");
+  options.file(
+      "--cross", own.others, "FILE",
+      "count the pairs between the points and the points of this file, whose columns are found by their names");
   options.file("--weights", own.weights, "FILE", "one weight per point; a pair's weight is the product");
   options.ineffective_if(options.file("--cross-weights", own.other_weights, "FILE", "weights of the points of --cross"),
                          [&own] { return own.others.empty() ? "it needs --cross" : ""; });
@@ -197,44 +311,12 @@ Action setup_pair_counts(Options& options, Session& session) {
                "theta)");
   add_reading_options(options, session, own.reading);
   add_column_options(options, own.reading, {});
-  options.heading("Bins");
-  const auto only_for = [&own](PairCountsKind kind, const char* text) {
-    return [&own, kind, text] { return own.options.kind == kind ? "" : text; };
-  };
-  options.row(row("kind"), &own.options);
-  const auto file_into = [](std::string& target) {
-    return [&target](const std::string&, const std::string& text) { target = text; };
-  };
-  Options::required(options.row(row("edges"), &own.options, file_into(own.edges)));
-  options.row(row("second_edges"), &own.options, file_into(own.second_edges));
-  const auto end = [&](const char* name, PairCountsKind kind, const char* help, const char* needs) {
-    options.ineffective_if(
-        options.value(name, "X", help,
-                      [&own, name](const std::string& text) { own.second_end = parse_positive(name, text); }),
-        only_for(kind, needs));
-  };
-  const auto bins = [&](const char* name, PairCountsKind kind, const char* help, const char* needs) {
-    options.ineffective_if(
-        options.value(name, "N", help,
-                      [&own, name](const std::string& text) { own.second_bins = parse_whole(name, text, 1, 1 << 24); }),
-        only_for(kind, needs));
-  };
-  end("--pi-max", PairCountsKind::rp_pi, "bins of pi from 0 to X", "it needs --kind rp_pi");
-  bins("--pi-bins", PairCountsKind::rp_pi, "number of bins of pi [the integer part of --pi-max]",
-       "it needs --kind rp_pi");
-  end("--mu-max", PairCountsKind::s_mu, "bins of mu from 0 to X [1]", "it needs --kind s_mu");
-  bins("--mu-bins", PairCountsKind::s_mu, "number of bins of mu", "it needs --kind s_mu");
-  options.heading("Space");
-  options.row(row("line_of_sight"), &own.options, [&own](const std::string& label, const std::string& text) {
-    own.line_of_sight = bench::parse_enum<LineOfSight>(label, text);
-  });
-  options.row(row("box"), &own.options, [&own](const std::string& label, const std::string& text) {
-    own.options.box.clear();
-    for (const std::string& part : parse_list(label, text)) own.options.box.push_back(parse_positive(label, part));
-  });
+  add_sky_bins(options, own);
+  add_sky_space(options, own);
   return [arguments, &session] {
     SkyArguments own = *arguments;  // the record holds the options as they were given, files of edges by their names
     const auto start = core::Clock::now();
+    require_no_gpu(session);
     const std::vector<std::string> inputs{own.input,         own.others, own.weights,
                                           own.other_weights, own.edges,  own.second_edges};
     require_one_standard_input(inputs);

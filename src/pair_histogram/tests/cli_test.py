@@ -90,9 +90,60 @@ class PairCounts(Case):
         self.assertEqual(self.count(points, "--columns", "ra,dec", "--kind", "theta", "--edges", edges), ("theta_min,theta_max,count", ["2", "4"]))
         self.assertEqual(self.count(points, "--sky", "--edges", edges, "--pi-max", 3)[1], ["0", "1", "1", "1", "2", "1"])
 
+    def test_columns_of_cross_are_found_by_name(self):
+        points, edges = self.file("a.csv", "x,y,z\n0,0,0\n9,0,2\n"), self.file("edges.csv", "0\n1\n3\n")
+        turned = self.file("b.csv", "z,x,y,w\n0,9,0,1\n2,0,0,1\n")  # in columns x, y, z: 9,0,0 and 0,0,2
+        job = (points, "--edges", edges, "--cross", turned)
+        pi = ("--pi-max", 3, "--pi-bins", 1, "--line-of-sight", "z")
+        self.assertEqual(self.count(*job, *pi)[1], ["2", "0"])
+        self.assertEqual(self.succeed("pair-histogram", *job).stdout, "lo,hi,count\n0,1,0\n1,3,2\n")
+        for command in (["pair-counts", *job, *pi], ["pair-histogram", *job]):
+            self.refused(3, *command, "--columns", "1-3", says=["b.csv", "'z,x,y'", "'x,y,z'", "--columns"])
+            self.succeed(*command, "--columns", "x,y,z")
+        partly = self.file("c.csv", "z,x,q\n0,9,0\n")
+        self.refused(3, "pair-counts", points, "--edges", edges, "--cross", partly, *pi, says=["c.csv", "'z,x,q'"])
+        self.succeed("pair-counts", points, "--edges", edges, "--cross", self.file("d.csv", "X,Y,Z\n0,9,0\n"), *pi)
+
+    def test_the_default_number_of_bins(self):
+        points, edges = self.points(), self.file("edges.csv", "0\n1\n")
+        for most, ends in (("0.5", ["0.5"]), ("2.5", ["1.25", "2.5"])):
+            lines = self.succeed("pair-counts", points, "--edges", edges, "--pi-max", most).stdout.splitlines()[1:]
+            self.assertEqual([line.split(",")[3] for line in lines], ends)
+        self.refused(2, "pair-counts", points, "--edges", edges, "--pi-max", 1e9, says=["--pi-bins", "16777216"])
+        many = self.file("many.csv", "".join(f"{edge}\n" for edge in range(1000)))
+        self.refused(2, "pair-counts", points, "--edges", many, "--pi-max", 1e6, says=["--pi-bins", "268"])
+
+    def test_faults_of_cross_name_its_file(self):
+        points, edges = self.file("a.csv", "ra,dec,d\n1,2,3\n2,3,5\n"), self.file("edges.csv", "0\n1\n")
+        for others, arguments, says in (
+            ("0,0,1\n0,91,2\n", ["--sky"], ["c.csv", "declination in row 1"]),
+            ("0,0,1\n0,0,-2\n", ["--sky"], ["c.csv", "distance in row 1", "-2"]),
+            ("0,0\n", ["--sky"], ["c.csv", "2 columns"]), ("1,2,30\n", ["--box", "6,6,6"], ["c.csv", "column z", "30"]),
+        ):
+            self.refused(3, "pair-counts", points, "--edges", edges, "--pi-max", 1, *arguments, "--cross", self.file("c.csv", others),
+                         says=says)
+        self.refused(3, "pair-counts", self.file("n.csv", "0,0,-1\n"), "--edges", edges, "--pi-max", 1, "--sky", says=["n.csv", "row 0", "-1"])
+
+    def test_weights_of_rows_that_are_left_out(self):
+        points, edges = self.file("a.csv", "x,y,z\n1,2,3\n,2,3\n1,2,3\n"), self.file("edges.csv", "0\n1\n")
+        job = (points, "--edges", edges, "--pi-max", 1, "--missing", "drop-rows", "--weights")
+        weights = self.file("w.csv", "2\n100\n3\n")
+        self.assertEqual(self.count(*job, weights)[1], ["6"])
+        self.assertEqual(self.count(*job, weights, "--cross", points, "--cross-weights", weights)[1], ["25"])
+        result = gradus("pair-counts", *job, self.file("v.csv", "2\n3\n"))
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("v.csv': 2 values for 3 rows, of which 1 lack a number", result.stderr)
+
     def test_refusals(self):
         points, edges = self.points(), self.file("edges.csv", "0\n1\n")
+        theta, second = ["--kind", "theta"], ["--second-edges", edges]
         for arguments, status, word in (
+            ([*second, "--pi-max", 1], 2, "--pi-max has no effect: --second-edges"), ([*second, "--pi-bins", 1], 2, "--pi-bins has no effect"),
+            ([*second, "--kind", "s_mu", "--mu-max", 1], 2, "--mu-max has no effect"),
+            ([*second, "--kind", "s_mu", "--mu-bins", 1], 2, "--mu-bins has no effect"),
+            ([*theta, "--line-of-sight", "z"], 2, "--line-of-sight has no effect"), ([*theta, "--box", "1,1,1"], 2, "take no box"),
+            (["--pi-max", 1, "--gpus", "auto"], 4, "CPU"), (["--pi-max", 1, "--gpu-memory-limit", "1G"], 2, "has no effect"),
+            (["--pi-max", 1, "--box", "9,9"], 2, "three lengths"), (["--pi-max", 1, "--box", "9,0,0,0,9,0,0,0,9"], 2, "three lengths"),
             (["--pi-max", 1, "--kind", "theta"], 2, "--pi-max"), ([], 2, "--pi-max"), (["--kind", "s_mu"], 2, "--mu-bins"),
             (["--kind", "theta"], 3, "right ascension"), (["--pi-max", 1, "--device", "gpu"], 4, "CPU"),
             (["--pi-max", 1, "--box", "1,1,1"], 2, "half of the box"), (["--pi-max", 1, "--cross-weights", edges], 2, "--cross"),

@@ -167,6 +167,12 @@ class Groups(TrajectoryCase):
         header = self.succeed("pair-histogram", path, *JOB, "--rdf", "--blocks", 3).stdout.split("\n")[0]
         self.assertEqual(header, "lo,hi,count,g,density,coordination,g_error,coordination_error")
         self.refused(2, "pair-histogram", path, *JOB, "--blocks", 3, says=["--rdf"])
+        self.succeed("pair-histogram", path, *JOB, "--rdf", "--blocks", 7)
+        self.refused(3, "pair-histogram", path, *JOB, "--rdf", "--blocks", 8, says=["w.gro", "7 frames", "--blocks 7"])
+        one = (path, *JOB, "--rdf", "--frames", 0, "--blocks", 2)
+        self.refused(3, "pair-histogram", *one, says=["w.gro", "1 frame is", "leave out --blocks"])
+        table = self.file("p.csv", "1,2,3\n3,4,5\n")
+        self.refused(3, "pair-histogram", table, *JOB, "--rdf", "--volume", 9, "--blocks", 2, says=["p.csv", "1 frame is"])
 
     def test_layers_are_selected_by_coordinates(self):
         frames = [molecules(20, seed) for seed in range(3)]
