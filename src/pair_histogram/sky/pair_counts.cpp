@@ -88,7 +88,7 @@ void check_options(const PairCountsOptions& options) {
     const double reach = !rule.is_across || column < 2 ? rule.bins.end(0) : rule.bins.end(1);
     if (reach > rule.box[column] / 2)
       throw UsageError("the bins reach to " + core::number_text(reach) + ", past half of the box's length " +
-                           core::number_text(rule.box[column]) + " in column " + std::to_string(rule.columns[column]) +
+                           core::number_text(rule.box[column]) + " in column " + "xyz"[rule.columns[column]] +
                            ", where a pair's nearest image is not its only one",
                        {.code = error_code::reach_too_long,
                         .argument = column == 2 && rule.is_across ? "second_edges" : "edges",
