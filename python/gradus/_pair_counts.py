@@ -65,7 +65,7 @@ class PairCountsResult:
 def _unit_vectors(directions: Any, name: str) -> Array:
     _arrays.refuse_gpu(directions, name)
     rows = _arrays.matrix(directions, name, np.dtype(np.float64), None)
-    vectors: Array = _core.sky_vectors(rows).reshape(-1, 3)
+    vectors: Array = np.asarray(_core.sky_vectors(rows), np.float64).reshape(-1, 3)
     return vectors
 
 

@@ -109,7 +109,7 @@ def test_codes_of_standardized_codebooks():
     (gradus.UsageError, "restarts", lambda: gradus.kmeans_batch(POINTS, 3, init="first", restarts=2)),
     (gradus.UnsupportedError, "GPU", lambda: gradus.kmeans_batch(POINTS, 3, variant="cuda_naive")),
     (gradus.OutOfMemoryError, "fewer problems", lambda: gradus.kmeans_batch(POINTS, 3, memory_limit=5000)),
-    (gradus.UsageError, "the CPU too", lambda: gradus.kmeans_batch(POINTS, 3, device="cpu", gpus=[0, 1])),
+    (gradus.UsageError, "leave out one of the two", lambda: gradus.kmeans_batch(POINTS, 3, device="cpu", gpus=[0, 1])),
     (gradus.InputError, "8 columns, but 2 codebooks of 3 columns", lambda: gradus.kmeans_encode(np.ones((2, 4, 3)), POINTS[0])),
 ])  # fmt: skip
 def test_errors(error, words, call):

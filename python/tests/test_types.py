@@ -41,7 +41,7 @@ def test_the_name_that_was_meant(call, meant):
     (lambda: gradus.life([[1]], -1), "^generations must be at least 0, not -1$"),
     (lambda: gradus.kmeans([[1.0]], 1, seed=2**64),
      "^seed must be an integer from 0 to 18446744073709551615, not 18446744073709551616$"),
-    (lambda: gradus.kmeans([[1.0]], 1, restarts=-(2**70)), "^restarts must be an integer from 1 to "),
+    (lambda: gradus.kmeans([[1.0]], 1, restarts=-(2**70)), "^restarts must be an integer from 0 to "),
     (lambda: gradus.shortest_paths([[0.0]], tile=-1), "^tile must be at least 0, not -1$"),
     (lambda: gradus.pair_histogram([[1.0]], bin_width=-1, bins=1), "^bin_width must be greater than 0, not -1$"),
     (lambda: gradus.pair_histogram([[1.0]], bin_width=1, bins=0), "^bins must be at least 1, not 0$"),
