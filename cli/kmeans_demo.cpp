@@ -40,24 +40,24 @@ std::string data_file(const std::string& name) {
               "'; install Gradus again, or run the program from its source tree");
 }
 
-struct Group {
+struct DemoGroup {
   std::int64_t cluster = 0;
   std::int64_t size = 0;
   std::int64_t digit = 0;     ///< the most frequent digit in the cluster
   std::int64_t agreeing = 0;  ///< number of points in the cluster that show this digit
 };
 
-std::vector<Group> groups_of(const KMeansResult<float>& result, VectorView<const float> digits) {
+std::vector<DemoGroup> groups_of(const KMeansResult<float>& result, VectorView<const float> digits) {
   std::vector<std::array<std::int64_t, 10>> counts(clusters);
   for (std::int64_t point = 0; point < digits.size(); ++point)
     ++counts[static_cast<std::size_t>(result.labels[point])][static_cast<std::size_t>(digits[point])];
-  std::vector<Group> groups;
+  std::vector<DemoGroup> groups;
   for (std::int64_t cluster = 0; cluster < clusters; ++cluster) {
     const auto& count = counts[static_cast<std::size_t>(cluster)];
     const auto most = std::ranges::max_element(count);
     groups.push_back({cluster, result.counts[static_cast<std::size_t>(cluster)], most - count.begin(), *most});
   }
-  std::ranges::sort(groups, {}, [](const Group& group) { return std::pair(group.digit, group.cluster); });
+  std::ranges::sort(groups, {}, [](const DemoGroup& group) { return std::pair(group.digit, group.cluster); });
   return groups;
 }
 
@@ -91,7 +91,7 @@ struct Picture {
   files::PictureShape shape{per_row * (tile + gap) + gap, clusters / per_row*(tile + gap) + gap, 1};
   Buffer<std::uint8_t> pixels{shape.width * shape.height, paper};
 
-  Picture(const Matrix<float>& centroids, const std::vector<Group>& groups) {
+  Picture(const Matrix<float>& centroids, const std::vector<DemoGroup>& groups) {
     for (std::size_t place = 0; place < groups.size(); ++place) {
       const auto position = static_cast<std::int64_t>(place);
       draw(centroids.row(groups[place].cluster), gap + position % per_row * (tile + gap),
@@ -129,7 +129,7 @@ int demo(const std::string& directory, const Session& session) {
   options.restarts = 10;
   const KMeansResult<float> result = kmeans(points.view<float>(), options, session.execution);
   session.end_progress();
-  const std::vector<Group> groups = groups_of(result, digits.view);
+  const std::vector<DemoGroup> groups = groups_of(result, digits.view);
   const Picture picture(result.centroids, groups);
   files::write_png(picture_file, picture.shape,
                    {picture.pixels.data(), static_cast<std::size_t>(picture.pixels.size())});
@@ -137,14 +137,14 @@ int demo(const std::string& directory, const Session& session) {
 
   const std::string path = (std::filesystem::path(directory) / "centroids.png").string();
   const auto agreeing = std::accumulate(groups.begin(), groups.end(), std::int64_t{0},
-                                        [](std::int64_t sum, const Group& group) { return sum + group.agreeing; });
+                                        [](std::int64_t sum, const DemoGroup& group) { return sum + group.agreeing; });
   const double seconds = core::seconds_since(start);
   const auto share = [](std::int64_t part, std::int64_t whole) {
     return static_cast<double>(part) / static_cast<double>(whole);
   };
   if (session.json) {
     Json rows = Json::array();
-    for (const Group& group : groups)
+    for (const DemoGroup& group : groups)
       rows.push_back({{"cluster", group.cluster},
                       {"size", group.size},
                       {"share", share(group.size, points.rows())},
@@ -166,7 +166,7 @@ int demo(const std::string& directory, const Session& session) {
       "{} handwritten digits of {} people, 8 x 8 pixels each, in {} clusters; the program did not know the digits.\n\n",
       grouped(points.rows()), 43, clusters));
   TextTable table({{"cluster"}, {"size"}, {"share"}, {"mostly the digit"}, {"agreement"}});
-  for (const Group& group : groups)
+  for (const DemoGroup& group : groups)
     table.add({std::to_string(group.cluster), grouped(group.size),
                fmt::format("{:.1f} %", 100 * share(group.size, points.rows())), std::to_string(group.digit),
                fmt::format("{:.1f} %", 100 * share(group.agreeing, group.size))});

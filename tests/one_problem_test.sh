@@ -46,11 +46,14 @@ fi
 if grep ' -c .*\.c[px][px]$' "$work/plan" | grep -v -e ' -march=native '; then fail 'that is not for this machine alone'; fi
 
 printf '== internal names\n'
-# Each target of the library is one unit here, so that any two of its files with equal internal names are found.
+# Each target is one unit here, so that any two of its files with equal internal names are found.
 configure -D CMAKE_UNITY_BUILD_BATCH_SIZE=0 || { cat "$work/output"; exit 1; }
-ninja -C "$work/build" -t commands gradus_problems_objects gradus_files |
+ninja -C "$work/build" gradus_build_facts >"$work/output" || { cat "$work/output"; exit 1; }
+# Generated texts have no internal names.
+ninja -C "$work/build" -t targets all | sed -n "s|^\\(cli/[^ ]*\\.cpp\\): CUSTOM_COMMAND$|$work/build/\\1|p" | xargs touch
+ninja -C "$work/build" -t commands gradus |
   sed -n 's/ -o [^ ]*\.o -c .*unity[^ ]*cxx$/& -fsyntax-only -O0/p' >"$work/units"
-[ "$(wc -l <"$work/units")" -eq 3 ] || fail 'the library has other units than its floors, its problem and its files'
+[ "$(wc -l <"$work/units")" -eq 6 ] || fail 'there are other units than floors, problem, files, bench, command line and program'
 (cd "$work/build" && xargs -P 2 -d '\n' -I '{}' sh -c '{}' <"$work/units") || fail 'files have equal internal names: rename one of them'
 
 [ "$build" = --build ] || exit 0

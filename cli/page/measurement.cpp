@@ -49,7 +49,7 @@ std::string settings_text(const Row& row) {
                      row.pinning == Pinning::none ? "" : fmt::format(", {}", to_string(row.pinning)));
 }
 
-std::string row_name(const Row& row) { return fmt::format("{} ({})", row.variant, settings_text(row)); }
+std::string title_of_row(const Row& row) { return fmt::format("{} ({})", row.variant, settings_text(row)); }
 
 /// Returns true if the times differ enough for a logarithmic axis.
 bool differ_much(const std::vector<Series>& series) {
@@ -80,7 +80,7 @@ void add_best_times(Page& page, const Rows& best) {
               .values_name = "median of the whole job, ms",
               .series = {{.name = "time, ms"}}};
   for (const Row* row : best) {
-    chart.places.push_back(row_name(*row));
+    chart.places.push_back(title_of_row(*row));
     add_time(chart.series.front(), row);
   }
   chart.logarithmic = differ_much(chart.series);
@@ -142,7 +142,7 @@ void add_phases(Page& page, const Rows& best) {
     double all = 0;
     for (const Phase& phase : row->phases) all += phase.seconds;
     if (!(all > 0)) continue;
-    chart.places.push_back(row_name(*row));
+    chart.places.push_back(title_of_row(*row));
     for (Series& series : chart.series) {
       const auto found = std::ranges::find(row->phases, series.name, &Phase::name);
       series.values.emplace_back(found == row->phases.end() ? 0 : 100 * found->seconds / all);
@@ -189,14 +189,14 @@ void add_ladder(Page& page, const Rows& best) {
     const Row& row = *best[index];
     const std::optional<double> gain =
         index == 0 ? std::nullopt : std::optional<double>(best[index - 1]->seconds.median / row.seconds.median);
-    table.rows.push_back({row_name(row), fmt::format("{:.6g}", milliseconds(row.seconds.median)),
+    table.rows.push_back({title_of_row(row), fmt::format("{:.6g}", milliseconds(row.seconds.median)),
                           gain ? fmt::format("{:.2f} x", *gain) : "",
                           fmt::format("{:.2f} x", best.front()->seconds.median / row.seconds.median)});
     if (gain) {
-      gains.places.push_back(row_name(row));
+      gains.places.push_back(title_of_row(row));
       gains.series.front().values.push_back(gain);
     }
-    ceilings.places.push_back(row_name(row));
+    ceilings.places.push_back(title_of_row(row));
     std::optional<double> roof;
     std::string limit;
     for (std::size_t column = 0; column < shares.size(); ++column) {
@@ -231,7 +231,7 @@ void add_rates(Page& page, const Rows& best) {
                                                      : with_spaces(key);
     Chart chart{.title = name, .values_name = name, .series = {{.name = name}}};
     for (const Row* row : best) {
-      chart.places.push_back(row_name(*row));
+      chart.places.push_back(title_of_row(*row));
       chart.series.front().values.push_back(figure_of(*row, key));
     }
     chart.logarithmic = differ_much(chart.series);
