@@ -283,7 +283,7 @@ class Usage(Case):
             (["kmeans", points, "-k", "2", "--device", "tpu"], ["--device", "auto, cpu or gpu"]),
             (["kmeans", points, "-k", "2", "--memory-limit", "10Q"], ["--memory-limit", "500M"]),
             (["kmeans", points, "-k", "2", "--max-iterations", "0"], ["--max-iterations"]),
-            (["kmeans", points, "-k", "2", "--restarts", "0"], ["--restarts"]),
+            (["kmeans", points, "-k", "2", "--restarts", "-1"], ["--restarts"]),
             (["kmeans", points, "-k", "2", "-o", ""], ["--output"]),
             (["kmeans", "-", "-k", "2", "--weights", "-"], ["standard input"]),
         ]:

@@ -14,7 +14,7 @@ from kit import DATA, GRADUS, Case, InterruptCase, content, gradus, write_npy
 # The jobs that tests/cli/cli_test.py runs (see tests/cli/run.py).
 def json_jobs(case):
     return {"pair-histogram": [case.points(), "--bin-width", 1, "--bins", 3, "-o", case.path("h.csv")],
-            "pair-counts": [case.points(), "--edges", case.file("rp.csv", "0\n1\n3\n"), "--pi-max", 3, "-o", case.path("c.csv")]}
+            "pair-counts": [case.points(), "--edges", case.file("rp.csv", "0\n1\n3\n"), "--pi-max", 3, "-o", case.path("pair-counts.csv")]}
 
 
 def repeated_jobs(case):
