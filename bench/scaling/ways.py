@@ -13,7 +13,6 @@ import itertools
 import os
 import pathlib
 import pickle
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,10 @@ import time
 import gradus
 import gradus.mpi
 import numpy as np
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "cli"))
+
+from torchrun import free_ports  # noqa: E402
 
 FIELDS = ("centroids", "labels", "counts", "inertia", "iterations")
 # name: (ranks, launcher, execution of each rank)
@@ -96,15 +99,9 @@ def run_way(way, file, repeats):
         if different:
             sys.exit(f"{way}, rank {rank}, {name}: different {', '.join(different)} ({result.variant})")
         equal += 1
-        if rank == 0 and equal % 37 == 0:
+        if rank == 0 and equal % len(references) == 0:
             print(f"{way}: {equal} equal results after {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
     return equal
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def start(way, file, repeats):
@@ -113,7 +110,7 @@ def start(way, file, repeats):
     command = [sys.executable, os.path.abspath(__file__), "--way", way, "--references", str(file), "--repeats", str(repeats)]
     if launcher == "mpirun":
         return [subprocess.Popen(["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command])]
-    port = free_port()
+    port = free_ports()
     return [subprocess.Popen(command, env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
                                            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)} if launcher else None) for rank in range(ranks)]
 
