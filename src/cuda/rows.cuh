@@ -2,21 +2,48 @@
 // by column.
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include <cstdint>
+
+#include "gradus/stored_matrix.hpp"
 
 namespace gradus::cuda {
 
+/// Rows of elements of type T, or of a StoredType. Kernels widen stored elements to float where they read them.
 template <class T>
 struct DeviceRows {
-  const T* data;
+  const T* data;  ///< null if the rows are stored
   std::int64_t count;
   std::int64_t stride;
   int columns;
+  const unsigned char* stored = nullptr;  ///< the first element of stored rows, otherwise null
+  StoredType type = StoredType::u8;       ///< type of the elements of stored rows
+
+  __host__ __device__ bool are_stored() const {
+    if constexpr (sizeof(T) == sizeof(float)) return stored != nullptr;
+    else return false;
+  }
+  DeviceRows slice(std::int64_t first, std::int64_t number) const {
+    if (are_stored()) return {nullptr, number, stride, columns, stored + first * stride * bytes_of(type), type};
+    return {data + first * stride, number, stride, columns};
+  }
 };
+
+/// Converts the stored element with this index to float.
+__device__ inline float widened(const unsigned char* stored, StoredType type, std::int64_t index) {
+  if (type == StoredType::u8) return stored[index];
+  if (type == StoredType::i8) return static_cast<float>(reinterpret_cast<const signed char*>(stored)[index]);
+  const std::uint16_t bits = reinterpret_cast<const std::uint16_t*>(stored)[index];
+  if (type == StoredType::f16) return __half2float(__ushort_as_half(bits));
+  return __uint_as_float(std::uint32_t{bits} << 16);
+}
 
 template <class T>
 __device__ T value_at(const DeviceRows<T>& rows, std::int64_t row, int column) {
-  return rows.data[row * rows.stride + column];
+  const std::int64_t index = row * rows.stride + column;
+  if (rows.are_stored()) return static_cast<T>(widened(rows.stored, rows.type, index));
+  return rows.data[index];
 }
 
 /// Each thread visits its values column by column. It calls visit(row, column, value) for each value, and flush(column)

@@ -73,7 +73,7 @@ __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> c
 
 template <class T>
 void GpuPoints<T>::own_squared_distances(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const {
-  if (are_on_host()) return measure_on_host(centroids, labels, out);
+  if (are_in_blocks()) return measure_on_host(centroids, labels, out);
   const cuda::Stream& stream = job_->stream();
   const DeviceRows<T> points = device_rows(*this);
   const std::int64_t n = points.count;
@@ -110,7 +110,7 @@ void GpuPoints<T>::distances(MatrixView<const T> centroids, Metric metric, Matri
     core::honour_stop(job_->stop(), "stopped while the GPU was at work");
     progress(first);
     const std::int64_t count = std::min(at_once, n - first);
-    const DeviceRows<T> rows{points.data + first * points.stride, count, points.stride, points.columns};
+    const DeviceRows<T> rows = points.slice(first, count);
     for (std::int64_t cluster = 0; cluster < k; cluster += centroids_of_a_launch) {
       const std::int64_t some = std::min(centroids_of_a_launch, k - cluster);
       const DeviceRows<T> columns{device_centroids.data() + cluster * d, some, d, static_cast<int>(d)};

@@ -118,16 +118,17 @@ static __global__ void reorder_rows(const __half* from, const TensorLengths* fro
   }
 }
 
-// Copies the listed rows from pinned host memory. A row keeps its number. Launch: a warp per row, a grid-stride loop.
+// Copies the listed rows of a block from pinned host memory, or widens them. A row keeps its number. Launch: a warp per
+// row, a grid-stride loop.
 template <class T>
-__global__ void bring_rows(const T* on_host, int d, const std::int32_t* rows, const unsigned int* count, T* to) {
+__global__ void bring_rows(const cuda::DeviceRows<T> from, const std::int32_t* rows, const unsigned int* count, T* to) {
   const unsigned int warps = gridDim.x * blockDim.x / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const unsigned int all = *count;
   for (unsigned int index = (blockIdx.x * blockDim.x + threadIdx.x) / 32; index < all; index += warps) {
-    const std::int64_t begin = static_cast<std::int64_t>(rows[index]) * d;
+    const std::int64_t row = rows[index];
 #pragma unroll 4
-    for (int dim = lane; dim < d; dim += 32) to[begin + dim] = on_host[begin + dim];
+    for (int dim = lane; dim < from.columns; dim += 32) to[row * from.columns + dim] = value_at(from, row, dim);
   }
 }
 

@@ -69,8 +69,8 @@ CudaFit<T>::CudaFit(const Problem<T>& problem, const Execution& execution, Layou
   gpu_job_ = on_gpu.job();
   points_ = on_gpu.rows().data();
   weights_ = on_gpu.weights().data();
-  if (on_gpu.are_on_host()) {
-    host_rows_ = &on_gpu;
+  if (on_gpu.are_in_blocks()) {
+    in_blocks_ = &on_gpu;
   } else if (layout == Layout::columns) {
     lay_out_columns(on_gpu.rows());
   } else if (!readable_by_quads(on_gpu)) {

@@ -39,8 +39,8 @@ class CudaFit {
   const execution::Gpu& gpu() const { return gpu_; }
   int threads() const { return gpu_job_->threads(); }
   Layout layout() const { return layout_; }
-  /// Returns the points if they are in host memory (GpuTier), otherwise null.
-  const GpuPoints<T>* host_rows() const { return host_rows_; }
+  /// Returns the points if passes process them by blocks (GpuTier), otherwise null.
+  const GpuPoints<T>* in_blocks() const { return in_blocks_; }
   const T* points() const { return points_; }
   const T* weights() const { return weights_; }  ///< null if all weights are 1
 
@@ -60,7 +60,7 @@ class CudaFit {
   const execution::Gpu& gpu_;
   Layout layout_;
   std::unique_ptr<GpuPoints<T>> own_;  ///< set if the points are in host memory
-  const GpuPoints<T>* host_rows_ = nullptr;
+  const GpuPoints<T>* in_blocks_ = nullptr;
   std::shared_ptr<cuda::Job> gpu_job_;
   cuda::DeviceBuffer<T> copy_;  ///< allocated if the points cannot be used in place
   const T* points_ = nullptr;

@@ -5,8 +5,6 @@
 // sums of integers, minima and maxima do not depend on the order.
 #include "kmeans/points/cuda_points.hpp"
 
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -84,16 +82,9 @@ __global__ void gather_rows(const DeviceRows<T> rows, const std::int64_t* which,
 }
 
 /// Converts stored elements to float. Launch shape: one thread per element.
-__global__ void widen_elements(const std::uint8_t* from, StoredType type, std::int64_t count, float* to) {
+__global__ void widen_elements(const unsigned char* from, StoredType type, std::int64_t count, float* to) {
   const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (index >= count) return;
-  const auto bits = [&] { return reinterpret_cast<const std::uint16_t*>(from)[index]; };
-  switch (type) {
-    case StoredType::u8: to[index] = from[index]; break;
-    case StoredType::i8: to[index] = reinterpret_cast<const std::int8_t*>(from)[index]; break;
-    case StoredType::f16: to[index] = __half2float(__ushort_as_half(bits())); break;
-    case StoredType::bf16: to[index] = __uint_as_float(std::uint32_t{bits()} << 16); break;
-  }
+  if (index < count) to[index] = cuda::widened(from, type, index);
 }
 
 /// Copies the rows with the numbers `which`. Row which[i] goes to the place places[i]; places begin `stride` elements
@@ -177,7 +168,9 @@ GpuPoints<T>::GpuPoints(const PointRows<T>& points, VectorView<const T> weights,
   const bool uploads_weights = !weights.empty() && weights.place().is_host();
   plan_ = plan_of(uploads ? bytes_of_copy(points) : 0,
                   uploads_weights ? static_cast<std::uint64_t>(weights.size()) * sizeof(T) : 0, execution, needs);
-  if (are_on_host()) {
+  if (plan_.tier == GpuTier::stored) {
+    keep_stored(points);
+  } else if (are_in_blocks()) {
     pin(points, &execution);
   } else if (uploads) {
     owned_ = copy_on_gpu(points, *job_);
@@ -195,6 +188,35 @@ GpuPoints<T>::GpuPoints(const PointRows<T>& points, VectorView<const T> weights,
     host_weights_ = {copied_weights_.data(), weights.size()};
   }
   job_->stream().wait();
+}
+
+template <class T>
+void GpuPoints<T>::keep_stored(const PointRows<T>& rows) {
+  const StoredMatrixView& stored = rows.stored();
+  const int bytes = bytes_of(stored.type());
+  const std::int64_t row_bytes = rows.columns() * bytes;
+  owned_stored_ = cuda::DeviceBuffer<unsigned char>(rows.rows() * row_bytes);
+  job_->copy_here(MatrixView<const unsigned char>(static_cast<const unsigned char*>(stored.data()), rows.rows(),
+                                                  row_bytes, stored.row_stride() * bytes),
+                  owned_stored_.data());
+  stored_on_gpu_ = {owned_stored_.data(), stored.type(), rows.rows(), rows.columns(), rows.columns(), job_->place()};
+  host_rows_ = rows;
+  points_ = {nullptr, rows.rows(), rows.columns(), job_->place()};
+}
+
+template <class T>
+void GpuPoints<T>::copy_rows(std::int64_t first, std::int64_t count, T* to, const cuda::Stream& stream) const {
+  const std::int64_t columns = points_.columns();
+  if constexpr (sizeof(T) == sizeof(float))
+    if (plan_.tier == GpuTier::stored) {
+      const StoredMatrixView rows = stored_on_gpu_.slice(first, count);
+      widen_elements<<<cuda::blocks_for(count * columns, 256), 256, 0, stream>>>(
+          static_cast<const unsigned char*>(rows.data()), rows.type(), count * columns, to);
+      return cuda::check_launch("widen_elements");
+    }
+  constexpr std::int64_t element = sizeof(T);
+  pinned_.copy_to_gpu(to, static_cast<std::size_t>(first * columns * element),
+                      static_cast<std::size_t>(count * columns * element), stream);
 }
 
 template <class T>
@@ -339,7 +361,7 @@ std::optional<double> GpuPoints<T>::own_mean_column_variance(const Statistics& s
 
 template <class T>
 void GpuPoints<T>::to_unit_rows() {
-  if (are_on_host()) return to_unit_rows_on_host();
+  if (are_in_blocks()) return to_unit_rows_on_host();
   const cuda::Stream& stream = job_->stream();
   constexpr std::int64_t quad = 16 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t area = points_.rows() * points_.columns();
@@ -365,9 +387,9 @@ Matrix<T> GpuPoints<T>::copies_of(std::span<const std::int64_t> rows) const {
   const auto count = static_cast<std::int64_t>(rows.size());
   Matrix<T> copy(count, points_.columns());
   if (count == 0) return copy;
-  if (are_on_host()) {
+  if (are_in_blocks()) {
     for (std::int64_t index = 0; index < count; ++index)
-      std::copy_n(host_rows_.row(rows[static_cast<std::size_t>(index)]), copy.columns(), copy.row(index));
+      host_rows_.copy(rows[static_cast<std::size_t>(index)], 1, copy.row(index));
     return copy;
   }
   cuda::DeviceBuffer<T> gathered(count * points_.columns());

@@ -13,7 +13,13 @@ using cuda::DeviceRows;
 template <class T>
 DeviceRows<T> device_rows(const GpuPoints<T>& points) {
   const MatrixView<const T> rows = points.rows();
-  return {rows.data(), rows.rows(), rows.row_stride(), static_cast<int>(rows.columns())};
+  const StoredMatrixView& stored = points.stored_on_gpu();
+  return {rows.data(),
+          rows.rows(),
+          rows.row_stride(),
+          static_cast<int>(rows.columns()),
+          static_cast<const unsigned char*>(stored.data()),
+          stored.type()};
 }
 
 /// Returns a copy of the rows on the GPU. The copy is followed by 16 bytes of padding, because kernels read units of 16

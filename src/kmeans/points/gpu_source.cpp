@@ -6,9 +6,9 @@
 
 #include "core/text.hpp"
 #include "execution/request.hpp"
-#include "kmeans/assign/distance.hpp"
 #include "kmeans/gpu/limits.hpp"
 #include "kmeans/points/gpu_points.hpp"
+#include "kmeans/points/host_points.hpp"
 #include "kmeans/points/unit_rows.hpp"
 #include "kmeans/seeding/cuda_cover.hpp"
 
@@ -105,14 +105,35 @@ void GpuPoints<T>::to_unit_rows_on_host() {
 }
 
 template <class T>
+HostPoints<T> GpuPoints<T>::on_host() const {
+  return {host_rows_, host_weights_, this->threads(), this->stop(), this->rank_rows()};
+}
+
+template <class T>
 void GpuPoints<T>::measure_on_host(MatrixView<const T> centroids, const std::int32_t* labels, double* out) const {
-  kmeans_detail::own_squared_distances(host_rows_, centroids, labels, out, this->threads(), this->stop());
+  on_host().own_squared_distances(centroids, labels, out);
 }
 
 template <class T>
 void GpuPoints<T>::visit(const typename PointSource<T>::Visit& visit) const {
-  if (are_on_host()) visit(0, host_rows_);
+  if (are_in_blocks()) on_host().visit(visit);
   else cuda::visit_rows(points_, job_.get(), visit);
+}
+
+template <class T>
+core::ColumnRanges GpuPoints<T>::own_column_ranges() const {
+  const std::int64_t first_row = this->rank_rows().first();
+  if (plan_.tier != GpuTier::stored) return job_->column_ranges(points_, "points", first_row);
+  cuda::DeviceBuffer<T> block(plan_.block_rows * points_.columns());
+  core::ColumnRanges all;
+  for (std::int64_t first = 0; first < points_.rows(); first += plan_.block_rows) {
+    core::honour_stop(this->stop(), "stopped while the GPU was at work");
+    const std::int64_t count = std::min(plan_.block_rows, points_.rows() - first);
+    copy_rows(first, count, block.data(), job_->stream());
+    extend(all, job_->column_ranges(MatrixView<const T>(block.data(), count, points_.columns(), job_->place()),
+                                    "points", first_row + first));
+  }
+  return all;
 }
 
 template <class T>
@@ -161,6 +182,7 @@ Matrix<T> copy_of_gpu_rows(MatrixView<const T> rows, const char* what, const Exe
   template void GpuPoints<T>::to_unit_rows_on_host();                                                                \
   template void GpuPoints<T>::measure_on_host(MatrixView<const T>, const std::int32_t*, double*) const;              \
   template void GpuPoints<T>::visit(const typename PointSource<T>::Visit&) const;                                    \
+  template core::ColumnRanges GpuPoints<T>::own_column_ranges() const;                                               \
   template std::vector<const T*> GpuPoints<T>::addresses_of(std::span<const std::int64_t>, Matrix<T>&) const;        \
   template std::unique_ptr<SeedingCover> GpuPoints<T>::cover(std::int64_t, std::int64_t, bool,                       \
                                                              const SeedingMemory<T>&) const;                         \

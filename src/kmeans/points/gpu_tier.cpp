@@ -102,7 +102,17 @@ GpuNeeds needs_of(const Variant& variant, const Shape& shape, KMeansInit init, b
 }
 
 std::optional<GpuTierPlan> plan_host_rows(const HostRowsJob& job, std::uint64_t available) {
-  if (available < least_gpu_bytes(job)) return std::nullopt;
+  const std::uint64_t least_bytes = least_gpu_bytes(job);
+  if (available < least_bytes) return std::nullopt;
+  const std::uint64_t stored = wide(job.shape.points) * wide(job.shape.dimensions) * wide(job.stored_bytes);
+  if (stored > 0 && available - least_bytes >= stored) {
+    HostRowsJob rest = job;
+    rest.stored_bytes = 0;
+    std::optional<GpuTierPlan> plan = plan_host_rows(rest, available - stored);
+    plan->tier = GpuTier::stored;
+    plan->bytes += stored;
+    return plan;
+  }
   const Sizes sizes(job);
   // The largest blocks with which the 16-bit copy of all points fits. If only small blocks would fit, streaming is
   // faster.
@@ -127,13 +137,15 @@ std::uint64_t least_gpu_bytes(const HostRowsJob& job) {
 }
 
 double bytes_of_a_pass(const GpuTierPlan& plan, const Shape& shape, double share_read) {
-  if (plan.tier == GpuTier::resident) return 0;
+  if (plan.tier == GpuTier::resident || plan.tier == GpuTier::stored) return 0;
   const double kept =
       std::min(1.0, static_cast<double>(plan.resident_blocks * plan.block_rows) / static_cast<double>(shape.points));
   return shape.bytes() * (1 - kept + kept * share_read);
 }
 
-bool copies_whole_blocks(double share_read, const Shape& shape) {
+bool copies_whole_blocks(GpuTier tier, double share_read, const Shape& shape) {
+  // To widen a whole block takes about as long as to widen a quarter of its rows one by one.
+  if (tier == GpuTier::stored) return share_read >= 0.25;
   // Rates of a large GPU, in bytes and operations per second. Single points are read at less than half the rate of
   // copies.
   constexpr double reading = 20e9;
@@ -146,6 +158,9 @@ bool copies_whole_blocks(double share_read, const Shape& shape) {
 
 std::string text_of(const GpuTierPlan& plan, const Shape& shape) {
   if (plan.tier == GpuTier::resident) return "the points are on the GPU";
+  if (plan.tier == GpuTier::stored)
+    return "points on the GPU as they are stored: an iteration widens " + std::to_string(plan.blocks) +
+           " blocks of them and copies nothing";
   const bool has_copy = plan.tier == GpuTier::filter_copy;
   const double bytes = bytes_of_a_pass(plan, shape, has_copy ? 1 : 0);
   const double seconds = std::round(100 * bytes / copying) / 100;

@@ -76,9 +76,6 @@ void HostPoints<T>::visit(const typename PointSource<T>::Visit& visit) const {
   }
 }
 
-namespace {
-
-/// Adds the ranges of more rows of the same columns.
 void extend(core::ColumnRanges& ranges, const core::ColumnRanges& more) {
   if (ranges.lowest.empty()) {
     ranges = more;
@@ -88,7 +85,11 @@ void extend(core::ColumnRanges& ranges, const core::ColumnRanges& more) {
     ranges.lowest[column] = std::min(ranges.lowest[column], more.lowest[column]);
     ranges.highest[column] = std::max(ranges.highest[column], more.highest[column]);
   }
+  for (std::size_t column = 0; column < ranges.finest.size(); ++column)
+    ranges.finest[column] = std::min(ranges.finest[column], more.finest[column]);
 }
+
+namespace {
 
 /// Returns the ranges of stored rows. Each thread widens a part of the rows, block by block. `first` is the number of
 /// the first row, for errors.

@@ -60,6 +60,9 @@ std::unique_ptr<PointSource<T>> points_in_host_memory(const PointRows<T>& points
 template <class T>
 Matrix<T> widened(const PointRows<T>& rows, int threads, const std::stop_token& stop);
 
+/// Adds the ranges of more rows of the same columns. `ranges` may be empty.
+void extend(core::ColumnRanges& ranges, const core::ColumnRanges& more);
+
 /// Returns the most memory that visits of stored rows take, in bytes.
 std::uint64_t visit_bytes(std::int64_t rows, std::int64_t columns);
 

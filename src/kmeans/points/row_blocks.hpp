@@ -1,11 +1,12 @@
-// Blocks of points that are in host memory. While kernels read a block on the GPU, the next block is copied to it.
+// Blocks of points that are in host memory, or on the GPU in the type in which they are stored. While kernels read a
+// block on the GPU, the next block is copied or widened.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 
-#include "kmeans/points/gpu_points.hpp"
+#include "kmeans/points/cuda_points.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -25,19 +26,15 @@ class RowBlocks {
   std::int64_t rows(std::int64_t block) const {
     return std::min(points_.plan().block_rows, points_.rows().rows() - first(block));
   }
-  /// Returns the address, in pinned host memory, at which kernels read the rows of a block.
-  const T* on_host(std::int64_t block) const { return points_.rows().row(first(block)); }
+  /// Returns the rows of a block where they are. Kernels may read some of them.
+  DeviceRows<T> source(std::int64_t block) const { return device_rows(points_).slice(first(block), rows(block)); }
 
   /// Enqueues a copy of a block, unless a buffer holds it. The buffer of the block in work stays unchanged.
   void ask_for(std::int64_t block) {
     if (is_held(block)) return;
     const int buffer = 1 - current_;
     cuda::check(cudaStreamWaitEvent(copies_, used_[buffer]), "cudaStreamWaitEvent");
-    const std::int64_t columns = points_.rows().columns();
-    constexpr std::int64_t element = sizeof(T);
-    points_.host_memory().copy_to_gpu(buffers_[buffer].data(),
-                                      static_cast<std::size_t>(first(block) * columns * element),
-                                      static_cast<std::size_t>(rows(block) * columns * element), copies_);
+    points_.copy_rows(first(block), rows(block), buffers_[buffer].data(), copies_);
     copied_[buffer].record(copies_);
     held_[buffer] = block;
   }

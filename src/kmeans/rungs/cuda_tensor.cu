@@ -32,9 +32,10 @@
 // tile has 128 bytes, which covers all banks. The 16-byte units of a row are permuted by the row number. So if eight
 // rows are read at once, their units are in different banks.
 //
-// Points larger than the GPU's memory stay in pinned host memory (points/gpu_tier.hpp). A pass then treats one block of
-// points after the other like all points, and the next block is copied during the products. Blocks whose FP16 points
-// fit stay rounded on the GPU. If few of their rows are needed, only these rows are copied.
+// Points larger than the GPU's memory stay in pinned host memory, or on the GPU in the type in which they are stored
+// (points/gpu_tier.hpp). A pass then treats one block of points after the other like all points, and the next block is
+// copied or widened during the products. Blocks whose FP16 points fit stay rounded on the GPU. If few of their rows are
+// needed, only these rows are copied.
 //
 // Bytes per iteration: one read of the FP16 points, and one read of the centroids per 256 points, from the second-level
 // cache. Operations: n k d multiply-adds on the tensor cores, about 2 n k others.
@@ -275,12 +276,12 @@ class TensorEngine final : public RankPasses<T> {
         has_wide_tiles_(is_pipelined_ && stride_ > tensor_pipeline_columns && job.problem().k() > tensor_clusters),
         padded_clusters_(static_cast<int>(
             tensor_padded(job.problem().k(), has_wide_tiles_ ? 2 * tensor_clusters : tensor_clusters))),
-        plan_(job.host_rows() ? job.host_rows()->plan() : GpuTierPlan{.block_rows = n_}), room_(plan_.block_rows),
-        copies_(plan_.resident_blocks + (job.host_rows() ? 1 : 0)), sums_(job.problem()),
+        plan_(job.in_blocks() ? job.in_blocks()->plan() : GpuTierPlan{.block_rows = n_}), room_(plan_.block_rows),
+        copies_(plan_.resident_blocks + (job.in_blocks() ? 1 : 0)), sums_(job.problem()),
         half_points_(copies_ * room_ * stride_), half_centroids_(std::int64_t{padded_clusters_} * stride_),
         half_squares_(padded_clusters_), point_lengths_(copies_ * tensor_padded(room_, pipeline_granule)),
         cluster_lengths_(padded_clusters_), columns_(3 * job.problem().d()), units_(2 * job.problem().d()), labels_(n_),
-        lists_((job.host_rows() ? list_words + 1 : list_words) * room_), candidates_(candidate_room * room_),
+        lists_((job.in_blocks() ? list_words + 1 : list_words) * room_), candidates_(candidate_room * room_),
         possible_(is_pipelined_ ? (has_wide_tiles_ ? Wide::room : Streamed::room) * room_ : 0),
         beginnings_(is_pipelined_ ? plan_.blocks * tiles_of_a_block() : 0), all_(1),
         cluster_counters_(2 * job.problem().k()), centroids_(job.problem().k() * job.problem().d()),
@@ -437,7 +438,7 @@ class TensorEngine final : public RankPasses<T> {
   std::int64_t copy_of_block() const { return std::min(block_, copies_ - 1); }
 
   void describe() {
-    if (job_.host_rows()) prepare_blocks();
+    if (job_.in_blocks()) prepare_blocks();
     describe_columns();
     describe_filter();
     describe_update();
@@ -445,7 +446,7 @@ class TensorEngine final : public RankPasses<T> {
   }
 
   void prepare_blocks() {
-    rows_.emplace(*job_.host_rows(), job_.stream());
+    rows_.emplace(*job_.in_blocks(), job_.stream());
     block_counters_ = cuda::DeviceBuffer<PassCounters>(plan_.blocks);
     if (is_pipelined_) block_slots_ = cuda::DeviceBuffer<std::int32_t>(n_);
     has_copy_.assign(static_cast<std::size_t>(plan_.blocks), false);
@@ -631,7 +632,7 @@ class TensorEngine final : public RankPasses<T> {
     launch_order(by_label);
   }
 
-  /// Orders the slots and the 16-bit rows of the current block, whose points are in host memory.
+  /// Orders the slots and the 16-bit rows of the current block.
   void order_copies() {
     const cuda::Stream& stream = job_.stream();
     std::int32_t* const place_of = list(4);
@@ -694,7 +695,7 @@ class TensorEngine final : public RankPasses<T> {
   /// Copies the listed rows of the current block to the GPU, unless all its rows are there.
   void bring(const std::int32_t* rows, const unsigned int* count) {
     if (!room_for_rows_) return;
-    bring_rows<T><<<blocks(8), 256, 0, job_.stream()>>>(rows_->on_host(block_), update_.d, rows, count, room_for_rows_);
+    bring_rows<T><<<blocks(8), 256, 0, job_.stream()>>>(rows_->source(block_), rows, count, room_for_rows_);
     cuda::check_launch("bring_rows");
   }
 
@@ -729,7 +730,7 @@ class TensorEngine final : public RankPasses<T> {
     update_.joins_all = 2 * last_changed_ > n_;
     if (update_.joins_all) device_sums_.clear(stream);
     block_counters_.clear(stream);
-    const bool copies_all = update_.joins_all || copies_whole_blocks(share_read_, shape_of(job_.problem()));
+    const bool copies_all = update_.joins_all || copies_whole_blocks(plan_.tier, share_read_, shape_of(job_.problem()));
     for_each_block([&](std::int64_t block) { return copies_all || !has_copy_[static_cast<std::size_t>(block)]; },
                    [&] {
                      if (!has_copy_[static_cast<std::size_t>(block_)]) convert_points_of_block();
@@ -935,7 +936,7 @@ class TensorEngine final : public RankPasses<T> {
   cuda::Event is_fetched_;     ///< recorded after the last write to host_outcome_
   bool is_published_ = false;  ///< true if the last update wrote to host_outcome_ and cleared the outcome
   cuda::Portions portions_;
-  std::optional<RowBlocks<T>> rows_;  ///< set if the points are in host memory; kernels then process them by blocks
+  std::optional<RowBlocks<T>> rows_;  ///< set if kernels process the points by blocks
   cuda::DeviceBuffer<PassCounters> block_counters_;
   cuda::DeviceBuffer<std::int32_t> block_slots_;
   std::vector<bool> has_copy_;  ///< per block: true if its 16-bit rows are on the GPU to stay

@@ -450,10 +450,15 @@ class Chains {
     return by_quads && columns / quad<T> > few_units;
   }
 
-  /// Returns the distance between x and y in each lane below `count`.
+  /// Returns the distance between a row of `rows` and a row of `others` in each lane below `count`.
   template <class T>
-  __device__ __noinline__ static double distance(const T* x, const T* y, int columns, bool by_quads, int count,
-                                                 unsigned char* room) {
+  __device__ __noinline__ static double distance(const DeviceRows<T>& rows, std::int64_t row,
+                                                 const DeviceRows<T>& others, std::int64_t other, bool by_quads,
+                                                 int count, unsigned char* room) {
+    if (rows.are_stored()) return distance_of_stored(rows, row, others, other, count);
+    const T* const x = rows.data + row * rows.stride;
+    const T* const y = others.data + other * others.stride;
+    const int columns = rows.columns;
     __builtin_assume(__isShared(room));
     const int lane = static_cast<int>(threadIdx.x) % 32;
     double sum = 0;
@@ -631,6 +636,17 @@ class Chains {
   }
 
  private:
+  template <class T>
+  __device__ __noinline__ static double distance_of_stored(const DeviceRows<T>& rows, std::int64_t row,
+                                                           const DeviceRows<T>& others, std::int64_t other, int count) {
+    double sum = 0;
+    if (static_cast<int>(threadIdx.x) % 32 < count)
+      for (int column = 0; column < rows.columns; ++column)
+        extend(sum, static_cast<double>(value_at(rows, row, column)),
+               static_cast<double>(value_at(others, other, column)));
+    return sum;
+  }
+
   static constexpr int few_units = 4;
   template <class T>
   static constexpr int quad = 16 / static_cast<int>(sizeof(T));
@@ -683,8 +699,8 @@ struct Quad {
 
   Quad() = default;
   __device__ Quad(const DeviceRows<T>& rows, std::int64_t row, int column, bool by_quads) {
-    const T* const from = rows.data + row * rows.stride + column;
     if (by_quads && column + 4 <= rows.columns) {
+      const T* const from = rows.data + row * rows.stride + column;
       constexpr int loads = static_cast<int>(sizeof(T)) / 4;  // number of 16-byte loads
       union {
         uint4 all[loads];
@@ -697,7 +713,7 @@ struct Quad {
     } else {
 #pragma unroll
       for (int index = 0; index < 4; ++index)
-        values[index] = column + index < rows.columns ? __ldg(from + index) : T{0};
+        values[index] = column + index < rows.columns ? value_at(rows, row, column + index) : T{0};
     }
   }
 };

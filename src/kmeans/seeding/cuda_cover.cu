@@ -69,15 +69,13 @@ __global__ void add_first(const __grid_constant__ CoverJob<T> job, const std::in
   constexpr int warps = block_rows / 32;
   __shared__ alignas(16) unsigned char rooms[warps][Chains::bytes];
   const DeviceRows<T>& rows = job.rows;
-  const T* const first = job.others.data + *which * job.others.stride;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t end = min(job.end_block * block_rows, rows.count);
   for (std::int64_t begin = job.first_block * block_rows + (std::int64_t{blockIdx.x} * warps + warp) * tile_rows;
        begin < end; begin += std::int64_t{gridDim.x} * block_rows) {
     const auto count = static_cast<int>(min(std::int64_t{tile_rows}, end - begin));
     const std::int64_t row = begin + min(static_cast<int>(threadIdx.x) % 32, count - 1);
-    const double distance =
-        Chains::distance<T>(rows.data + row * rows.stride, first, rows.columns, true, count, rooms[warp]);
+    const double distance = Chains::distance<T>(rows, row, job.others, *which, true, count, rooms[warp]);
     if (static_cast<int>(threadIdx.x) % 32 >= count) continue;
     job.closest[row] = distance;
     if (job.owners) job.owners[row] = 0;
@@ -515,7 +513,7 @@ bool CudaCover<T>::takes_steps(int trials) {
 
 template <class T>
 bool CudaCover<T>::is_read_by_quads() const {
-  return reinterpret_cast<std::uintptr_t>(job_->rows.data) % 16 == 0 &&
+  return !job_->rows.are_stored() && reinterpret_cast<std::uintptr_t>(job_->rows.data) % 16 == 0 &&
          job_->rows.stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
 }
 

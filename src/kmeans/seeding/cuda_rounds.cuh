@@ -303,8 +303,7 @@ class Walker {
     const DeviceRows<T>& rows = job_.cover.rows;
     const DeviceRows<T>& others = job_.cover.others;
     const double distance =
-        Chains::distance<T>(rows.data + row * rows.stride, others.data + job_.which[number] * others.stride,
-                            rows.columns, job_.by_quads, count, room_.chains);
+        Chains::distance<T>(rows, row, others, job_.which[number], job_.by_quads, count, room_.chains);
     // Several pairs may have the same point. The lanes of these pairs update it one after another, because the first
     // row wins on ties.
     const unsigned int same = __match_any_sync(everyone, is_mine ? row : std::int64_t{-1} - lane_);

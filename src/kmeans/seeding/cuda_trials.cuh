@@ -648,12 +648,12 @@ class Walker {
   __device__ double distance_to(std::int64_t row, int trial, int count) {
     const DeviceRows<T>& rows = job_.cover.rows;
     const DeviceRows<T>& others = job_.cover.others;
-    return Chains::distance<T>(rows.data + row * rows.stride, others.data + own_.rows[trial] * others.stride,
-                               rows.columns, job_.by_quads, count, room_.chains);
+    return Chains::distance<T>(rows, row, others, own_.rows[trial], job_.by_quads, count, room_.chains);
   }
 
   __device__ void fetch(std::int64_t row) const {
     const DeviceRows<T>& rows = job_.cover.rows;
+    if (rows.are_stored()) return;
     const T* const begin = rows.data + row * rows.stride;
     for (int column = 0; column < rows.columns; column += 128 / static_cast<int>(sizeof(T)))
       asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + column));

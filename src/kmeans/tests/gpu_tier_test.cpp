@@ -49,6 +49,39 @@ TEST(GpuTier, is_the_best_that_fits) {
   }
 }
 
+TEST(GpuTier, keeps_stored_points_on_the_gpu_if_they_fit) {
+  constexpr std::int64_t n = std::int64_t{1} << 24;
+  for (const int stored_bytes : {1, 2})
+    for (const KMeansInit init : {KMeansInit::random, KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
+      const HostRowsJob plain = job_of(n, 128, 16384, 4, init);
+      HostRowsJob job = plain;
+      job.stored_bytes = stored_bytes;
+      const std::uint64_t bytes = static_cast<std::uint64_t>(n) * 128 * static_cast<std::uint64_t>(stored_bytes);
+      const std::uint64_t least = least_gpu_bytes(job);
+      EXPECT_EQ(least, least_gpu_bytes(plain)) << "host memory is still possible";
+      EXPECT_FALSE(plan_host_rows(job, least - 1));
+      EXPECT_EQ(plan_host_rows(job, least + bytes - 1), plan_host_rows(plain, least + bytes - 1));
+      for (std::uint64_t available = least + bytes; available < 20 * gib; available += available / 3) {
+        const GpuTierPlan plan = *plan_host_rows(job, available);
+        GpuTierPlan rest = *plan_host_rows(plain, available - bytes);
+        EXPECT_LE(plan.bytes, available);
+        rest.tier = GpuTier::stored;
+        rest.bytes += bytes;
+        EXPECT_EQ(plan, rest) << available;
+        EXPECT_EQ(bytes_of_a_pass(plan, job.shape, 1), 0);
+      }
+    }
+}
+
+TEST(GpuTier, keeps_a_billion_bytes_vectors_on_a_large_gpu) {
+  HostRowsJob job = job_of(900000000, 128, 32768);
+  job.stored_bytes = 1;
+  const std::optional<GpuTierPlan> plan = plan_host_rows(job, 139 * gib);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->tier, GpuTier::stored);
+  EXPECT_GT(plan->block_rows, 1 << 19);
+}
+
 TEST(GpuTier, plans_cover_all_rows_and_fit) {
   for (const std::int64_t n : {1, 255, 256, 257, 9973, 20000, 1000003, 33554432})
     for (const std::int64_t d : {1, 3, 16, 128, 700})
@@ -93,10 +126,12 @@ TEST(GpuTier, needs_less_memory_than_resident_points) {
 TEST(GpuTier, copies_whole_blocks_if_copies_hide_behind_products) {
   const Shape many{.points = 1 << 24, .dimensions = 128, .clusters = 32768};
   const Shape few{.points = 1 << 24, .dimensions = 128, .clusters = 256};
-  EXPECT_TRUE(copies_whole_blocks(0, many));
-  EXPECT_FALSE(copies_whole_blocks(0, few));
-  EXPECT_TRUE(copies_whole_blocks(1, few));
-  EXPECT_FALSE(copies_whole_blocks(0.05, few));
+  EXPECT_TRUE(copies_whole_blocks(GpuTier::streamed, 0, many));
+  EXPECT_FALSE(copies_whole_blocks(GpuTier::streamed, 0, few));
+  EXPECT_TRUE(copies_whole_blocks(GpuTier::streamed, 1, few));
+  EXPECT_FALSE(copies_whole_blocks(GpuTier::streamed, 0.05, few));
+  EXPECT_FALSE(copies_whole_blocks(GpuTier::stored, 0.05, many));
+  EXPECT_TRUE(copies_whole_blocks(GpuTier::stored, 1, few));
 }
 
 TEST(GpuTier, counts_the_bytes_of_a_pass) {

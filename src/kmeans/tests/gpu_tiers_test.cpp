@@ -6,15 +6,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/registered.hpp"
+#include "gradus/kmeans_stored.hpp"
 #include "kmeans/points/gpu_points.hpp"
 #include "kmeans/tests/ranks_job.hpp"
+#include "kmeans/tests/stored_points.hpp"
 #include "tests/on_gpu.hpp"
 
 // The linker directs all allocations of GPU memory in this program to these functions, which count them.
@@ -289,22 +294,164 @@ TYPED_TEST(KMeansTiers, name_the_least_limit) {
 
 class StoredTiers : public tests::OnGpu {};
 
-TEST_F(StoredTiers, fit_with_the_bits_of_float) {
-  tests::Job<float> job = make_job<float>(20011, 24, 150, Data::plain, KMeansInit::kmeans_parallel, false);
-  job.options.max_iterations = 8;
-  std::vector<std::uint8_t> bytes;
-  for (float& value :
-       std::span(job.points.data(), static_cast<std::size_t>(job.points.rows() * job.points.columns()))) {
-    bytes.push_back(static_cast<std::uint8_t>(std::abs(static_cast<int>(64 * value)) % 256));
-    value = static_cast<float>(bytes.back());
+/// Points of 8 or 16 bits, and a fit to them.
+struct StoredJob {
+  StoredJob(StoredType type, tests::Size size, KMeansInit init, bool weighted)
+      : points(type, size.n, size.d), wide(make_job<float>(size.n, size.d, size.k, Data::plain, init, weighted)) {
+    wide.points = Matrix<float>::copy_of(points.wide.view());
+    wide.options.max_iterations = 6;
   }
-  const StoredMatrixView stored(bytes.data(), StoredType::u8, job.points.rows(), job.points.columns());
-  const KMeansResult<float> truth = kmeans(job.points, job.options, on_processor());
-  std::vector<std::uint64_t> limits = limits_of<float>(host_rows_of(job));
-  EXPECT_GT(limits.size(), std::size_t{2});
-  limits.push_back(0);
-  for (const std::uint64_t limit : limits)
-    EXPECT_EQ(difference(truth, kmeans(stored, job.options, by_tensor(limit)), 0, job.points.rows()), "") << limit;
+  HostRowsJob host_rows() const {
+    HostRowsJob job = host_rows_of(wide);
+    job.stored_bytes = bytes_of(points.type);
+    return job;
+  }
+  KMeansMemory<float> memory() const { return wide.memory(0, points.wide.rows()); }
+
+  tests::StoredPoints points;
+  tests::Job<float> wide;
+};
+
+bool is_prime(std::int64_t number) {
+  for (std::int64_t factor = 2; factor * factor <= number; ++factor)
+    if (number % factor == 0) return false;
+  return number > 1;
+}
+
+/// Returns limits that force each tier of stored points: the least limit of the tier `stored`, and limits with blocks
+/// of odd and of prime sizes.
+std::vector<std::uint64_t> limits_of(const StoredJob& job) {
+  const HostRowsJob rows = job.host_rows();
+  const std::uint64_t least = least_gpu_bytes(rows);
+  const auto size = [&](std::uint64_t limit) { return plan_host_rows(rows, limit)->block_rows; };
+  const std::uint64_t least_stored =
+      least + static_cast<std::uint64_t>(rows.shape.points * rows.shape.dimensions * rows.stored_bytes);
+  std::vector<std::uint64_t> limits{least, least_stored - 1, least_stored};
+  const auto add_first = [&](const auto& is_wanted) {
+    for (std::uint64_t limit = least_stored; limit < 8 * least_stored; limit += least / 97 + 1)
+      if (const GpuTierPlan plan = *plan_host_rows(rows, limit); is_wanted(plan)) return limits.push_back(limit);
+    ADD_FAILURE() << "no limit yields such blocks";
+  };
+  add_first([](const GpuTierPlan& plan) { return plan.resident_blocks > 0 && plan.block_rows % 2 == 1; });
+  add_first([](const GpuTierPlan& plan) { return is_prime(plan.block_rows); });
+  add_first([](const GpuTierPlan& plan) { return plan.resident_blocks == plan.blocks && plan.blocks > 1; });
+  EXPECT_EQ(plan_host_rows(rows, least_stored)->tier, GpuTier::stored);
+  EXPECT_NE(plan_host_rows(rows, least_stored - 1)->tier, GpuTier::stored);
+  EXPECT_LT(size(least_stored), rows.shape.points);
+  return limits;
+}
+
+TEST_F(StoredTiers, fit_with_the_bits_of_float) {
+  // Few columns, rows without alignment, several chunks, wide tiles.
+  constexpr tests::Size sizes[] = {{9973, 24, 150}, {9973, 3, 40}, {6007, 130, 300}, {8009, 37, 129}};
+  int number = 0;
+  for (const StoredType type : tests::all_types)
+    for (const KMeansInit init : tests::all_inits) {
+      StoredJob job(type, sizes[number % 4], init, number % 3 == 1);
+      if (number++ % 5 == 4) job.wide.options.metric = KMeansMetric::cosine;
+      if (job.wide.options.metric == KMeansMetric::cosine && job.wide.points.columns() < 5) continue;  // rows of zeros
+      const std::string name = std::string(to_string(type)) + ' ' + std::string(to_string(init));
+      const KMeansOptions& options = job.wide.options;
+      const KMeansResult<float> truth = kmeans(job.wide.points, options, job.memory(), on_processor());
+      EXPECT_EQ(
+          difference(truth, kmeans(job.points.view(), options, job.memory(), by_tensor(0)), 0, job.wide.points.rows()),
+          "")
+          << name;
+      for (const std::uint64_t limit : limits_of(job)) {
+        const std::size_t peak = peak_of([&] {
+          EXPECT_EQ(difference(truth, kmeans(job.points.view(), options, job.memory(), by_tensor(limit)), 0,
+                               job.wide.points.rows()),
+                    "")
+              << name << ", limit " << limit;
+        });
+        EXPECT_LE(peak, limit) << name;
+      }
+    }
+}
+
+TEST_F(StoredTiers, fit_with_every_option) {
+  for (const tests::Change& change : tests::changes_of_options) {
+    StoredJob job(StoredType::u8, {4001, 24, 80}, KMeansInit::kmeans_plus_plus, true);
+    change.make(job.wide.options);
+    const KMeansOptions& options = job.wide.options;
+    const std::uint64_t limit = limits_of(job)[3];
+    const KMeansResult<float> truth = kmeans(job.wide.points, options, job.memory(), on_processor());
+    const KMeansResult<float> found = kmeans(job.points.view(), options, job.memory(), by_tensor(limit));
+    EXPECT_EQ(difference(truth, found, 0, job.wide.points.rows()), "") << change.name;
+  }
+}
+
+TEST_F(StoredTiers, are_split_over_gpus) {
+  for (const KMeansInit init : {KMeansInit::random, KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel})
+    for (const StoredType type : {StoredType::i8, StoredType::bf16}) {
+      const StoredJob job(type, {20011, 37, 150}, init, type == StoredType::i8);
+      const KMeansResult<float> truth = kmeans(job.wide.points, job.wide.options, job.memory(), on_processor());
+      HostRowsJob of_half = job.host_rows();
+      of_half.shape.points = 10240;
+      of_half.on_ranks = true;
+      const std::uint64_t stored = static_cast<std::uint64_t>(of_half.shape.points * 37 * of_half.stored_bytes);
+      for (const std::uint64_t limit : {least_gpu_bytes(of_half) + stored, least_gpu_bytes(of_half) * 3 / 2 + stored}) {
+        Execution execution = by_tensor(limit);
+        execution.gpus = {0, 0};
+        EXPECT_EQ(difference(truth, kmeans(job.points.view(), job.wide.options, job.memory(), execution), 0,
+                             job.wide.points.rows()),
+                  "")
+            << limit;
+      }
+    }
+}
+
+TEST_F(StoredTiers, predict_the_same) {
+  for (const StoredType type : tests::all_types) {
+    const StoredJob job(type, {9973, 24, 150}, KMeansInit::random, true);
+    const KMeansResult<float> fit = kmeans(job.wide.points, job.wide.options, {}, on_processor());
+    const KMeansModel<float> model = kmeans_model(fit);
+    const KMeansPrediction one = kmeans_predict(model, job.wide.points.view(), job.memory(), on_processor());
+    for (const std::uint64_t limit : limits_of(job)) {
+      const KMeansPrediction found = kmeans_predict(model, job.points.view(), job.memory(), by_tensor(limit));
+      EXPECT_TRUE(same_bits(one.labels.data(), found.labels.data(), job.wide.points.rows())) << limit;
+      EXPECT_TRUE(same_bits(&one.inertia, &found.inertia, 1)) << limit;
+    }
+  }
+}
+
+TEST_F(StoredTiers, resume_in_another_tier) {
+  StoredJob job(StoredType::f16, {9973, 24, 150}, KMeansInit::kmeans_plus_plus, false);
+  KMeansOptions& options = job.wide.options;
+  options.tolerance = 0;
+  const KMeansResult<float> whole = kmeans(job.wide.points, options, job.memory(), on_processor());
+  const std::vector<std::uint64_t> limits = limits_of(job);
+  const std::string file = testing::TempDir() + "stored_tiers.npz";
+  const std::pair<std::uint64_t, std::uint64_t> moves[] = {
+      {limits[2], limits[0]}, {limits[0], limits[2]}, {limits[3], 0}, {0, limits[4]}};
+  for (const auto& [first, second] : moves) {
+    std::filesystem::remove(file);
+    options.checkpoint = {.file = file, .iterations = 1};
+    std::stop_source stop;
+    Execution stopped = by_tensor(first);
+    stopped.stop = stop.get_token();
+    stopped.progress = [&](const Progress& progress) {
+      if (progress.phase == "iteration" && progress.done == 2) stop.request_stop();
+    };
+    EXPECT_THROW(kmeans(job.points.view(), options, job.memory(), stopped), InterruptedError);
+    options.checkpoint.resume = true;
+    const KMeansResult<float> resumed = kmeans(job.points.view(), options, job.memory(), by_tensor(second));
+    EXPECT_TRUE(resumed.resumed);
+    EXPECT_TRUE(same_bits(whole.centroids, resumed.centroids)) << first << " then " << second;
+    EXPECT_TRUE(same_bits(&whole.inertia, &resumed.inertia, 1)) << first << " then " << second;
+  }
+  std::filesystem::remove(file);
+}
+
+TEST_F(StoredTiers, refuse_numbers_that_are_not_finite) {
+  for (const std::int64_t row : {0, 99, 9972}) {
+    StoredJob job(StoredType::f16, {9973, 24, 150}, KMeansInit::random, false);
+    job.points.bits[static_cast<std::size_t>(row * job.points.stride + 13)] = 0x7c01;
+    const std::uint64_t limit = limits_of(job)[2];
+    const std::string message =
+        error_of<InputError>([&] { kmeans(job.points.view(), job.wide.options, {}, by_tensor(limit)); });
+    EXPECT_TRUE(tests::contains(message, "row " + std::to_string(row) + ", column 13")) << message;
+  }
 }
 
 class RegisteredMemoryTest : public tests::OnGpu {};

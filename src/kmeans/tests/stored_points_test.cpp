@@ -18,6 +18,7 @@
 #include "gradus/kmeans_stored.hpp"
 #include "kmeans/problem.hpp"
 #include "kmeans/tests/ranks_job.hpp"
+#include "kmeans/tests/stored_points.hpp"
 #include "tests/helpers.hpp"
 #include "tests/lies.hpp"
 
@@ -27,55 +28,14 @@ namespace {
 using kmeans_detail::Variant;
 using kmeans_detail::variants;
 using tests::all_inits;
+using tests::all_types;
 using tests::contains;
 using tests::difference;
 using tests::error_of;
 using tests::expect_usage;
 using tests::make_weights;
 using tests::Size;
-
-constexpr StoredType all_types[] = {StoredType::u8, StoredType::i8, StoredType::f16, StoredType::bf16};
-
-/// Points in a StoredType, with gaps between the rows, and the same points in float.
-struct StoredPoints {
-  StoredPoints(StoredType type, std::int64_t n, std::int64_t d, std::int64_t gap = 3)
-      : type(type), stride(d + gap), bits(static_cast<std::size_t>(n * stride)), bytes(bits.size()), wide(n, d) {
-    const core::Philox random(21, static_cast<std::uint64_t>(d));
-    for (std::int64_t row = 0; row < n; ++row)
-      for (std::int64_t dim = 0; dim < d; ++dim) {
-        const auto index = static_cast<std::uint64_t>(row * d + dim);
-        // Groups of rows around different centres; every eleventh row is a copy of another one.
-        const std::int64_t group = (row % 11 == 0 ? row / 22 : row) % 9;
-        const std::uint64_t noise = row % 11 == 0 ? static_cast<std::uint64_t>(dim % 7) : random.bits(index) % 40;
-        set(row, dim, static_cast<std::int64_t>((group * 29 + dim * 17) % 200 + static_cast<std::int64_t>(noise)));
-      }
-  }
-  /// Sets an element to a value that depends on `value`, an integer from 0 to 239.
-  void set(std::int64_t row, std::int64_t dim, std::int64_t value) {
-    const auto place = static_cast<std::size_t>(row * stride + dim);
-    const float real = static_cast<float>(value) / 16 - 5;
-    bytes[place] = static_cast<std::uint8_t>(value);
-    bits[place] = type == StoredType::bf16 ? static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(real) >> 16)
-                                           // Multiples of 1/1024: normal and subnormal numbers
-                                           : static_cast<std::uint16_t>((value * 131) % 0x7c00 | (value % 2 << 15));
-    switch (type) {
-      case StoredType::u8: wide(row, dim) = static_cast<float>(bytes[place]); break;
-      case StoredType::i8: wide(row, dim) = static_cast<float>(static_cast<std::int8_t>(bytes[place])); break;
-      case StoredType::f16: wide(row, dim) = core::widen_f16(bits[place]); break;
-      case StoredType::bf16: wide(row, dim) = core::widen_bf16(bits[place]); break;
-    }
-  }
-  StoredMatrixView view() const {
-    return {bytes_of(type) == 1 ? static_cast<const void*>(bytes.data()) : bits.data(), type, wide.rows(),
-            wide.columns(), stride};
-  }
-
-  StoredType type;
-  std::int64_t stride;
-  std::vector<std::uint16_t> bits;
-  std::vector<std::uint8_t> bytes;
-  Matrix<float> wide;
-};
+using tests::StoredPoints;
 
 /// Returns true if fits repeat their bits. Variants with textbook sums may not do so on a GPU.
 bool is_tested(const Variant& variant) {
@@ -391,6 +351,38 @@ TEST(StoredPoints, HaveTheLabelsAndDistancesOfFloatOnRanks) {
         else call(points.view().slice(from, rows));
       });
       for (const std::exception_ptr& each : thrown) EXPECT_EQ(each, nullptr) << how;
+    }
+  });
+}
+
+TEST(StoredPoints, HaveTheLabelsAndDistancesOfFloatOnSeveralGpus) {
+  if (const std::string reason = execution::why_no_gpu(execution::this_machine()); !reason.empty())
+    return tests::skip_for_want_of_gpu(reason);
+  for_each_model(611, 20, [&](const StoredPoints& points, const KMeansModel<float>& model) {
+    const Execution alone{.device = Device::cpu, .threads = 1};
+    const KMeansPrediction one = kmeans_predict(model, points.wide, {}, alone);
+    const Matrix<float> distances = kmeans_transform(model, points.wide, alone);
+    KMeansOptions options{.clusters = 30, .init = KMeansInit::kmeans_parallel, .metric = model.metric};
+    options.standardize = !model.standardization.empty();
+    accept_coinciding_points(options);
+    const KMeansInitialCentroids<float> first = kmeans_initial_centroids(points.wide, options, {}, alone);
+    const KMeansChoiceOptions choice{.clusters = {3, 7}};
+    const KMeansChoice<float> chosen = kmeans_choose(points.wide, options, choice, {}, alone);
+    for (const std::vector<int>& gpus : {std::vector<int>{0, 0}, std::vector<int>{0, 0, 0}}) {
+      Execution execution;
+      execution.gpus = gpus;
+      const KMeansPrediction found = kmeans_predict(model, points.view(), {}, execution);
+      EXPECT_TRUE(tests::same_bits(one.labels.data(), found.labels.data(), 611));
+      EXPECT_TRUE(tests::same_bits(&one.inertia, &found.inertia, 1));
+      EXPECT_TRUE(tests::same_bits(distances, kmeans_transform(model, points.view(), execution)));
+      Matrix<float> written(611, model.centroids.rows());
+      kmeans_transform(model, points.view(), written.view(), execution);
+      EXPECT_TRUE(tests::same_bits(distances, written));
+      const KMeansInitialCentroids<float> own = kmeans_initial_centroids(points.view(), options, {}, execution);
+      EXPECT_TRUE(tests::same_bits(first.centroids, own.centroids));
+      EXPECT_EQ(first.rows, own.rows);
+      const KMeansChoice<float> own_choice = kmeans_choose(points.view(), options, choice, {}, execution);
+      EXPECT_EQ(difference(chosen.result, own_choice.result, 0, 611), "");
     }
   });
 }
