@@ -7,7 +7,6 @@
 #include "execution/whole_call.hpp"
 #include "kmeans/api/comparison.hpp"
 #include "kmeans/api/estimate.hpp"
-#include "kmeans/api/widened_points.hpp"
 #include "kmeans/kmeans.hpp"
 
 namespace gradus {
@@ -62,9 +61,7 @@ KMeansChoice<T> compare(const room::PointRows<T>& points, const KMeansOptions& o
 KMeansChoice<float> kmeans_choose(const StoredMatrixView& points, const KMeansOptions& options,
                                   const KMeansChoiceOptions& choice, const KMeansMemory<float>& memory,
                                   const Execution& execution) {
-  if (!room::widens_points_first(execution)) return compare<float>(points, options, choice, memory, execution);
-  const room::WidenedPoints copy(points, execution);
-  return compare<float>(copy.rows(), options, choice, memory, copy.here());
+  return compare<float>(points, options, choice, memory, execution);
 }
 
 namespace detail {

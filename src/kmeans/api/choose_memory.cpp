@@ -24,10 +24,6 @@ MemoryEstimate kmeans_choose_memory(const KMeansShape& shape, const KMeansOption
   if (here.memory_limit == 0) here.memory_limit = cpu::available_memory();
   const auto copy = static_cast<std::uint64_t>(shape.points * shape.dimensions * room::bytes_in_job(shape));
   std::uint64_t kept = 0;
-  if (room::is_stored(shape) && room::widens_points_first(execution)) {
-    kept = copy;
-    fitted.element_bytes = room::bytes_in_job(shape);
-  }
   for (const std::int64_t clusters : choice.clusters) {
     // Called only because it throws errors, for example for sizes that are too large.
     kmeans_memory(shape, room::options_of_fit(options, clusters), execution);

@@ -30,13 +30,9 @@ int element_bytes(const PointRows<T>& points) {
 /// Returns the bytes of the variant's copy of the points, or 0 if the variant makes none.
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter);
 
-// These functions alone decide where stored points are copied in the type of the job. Calls, their estimates and the
-// estimates before a call ask them.
-
-/// Returns true if a call other than kmeans() copies all points before it plans the job.
-inline bool widens_points_first(const Execution& execution) { return execution::is_for_several_gpus(execution); }
-/// Returns true if the job copies all points of a rank in host memory. A GPU widens the points itself. `variant`: null
-/// for a job without variants.
+/// Returns true if the job copies all points of a rank in host memory, in the type of the job. A GPU widens the points
+/// itself. `variant`: null for a job without variants. Calls, their estimates and the estimates before a call ask this
+/// function.
 inline bool widens_points(const Variant* variant, bool stays_on_gpu) {
   return !stays_on_gpu && variant != nullptr && !variant->facts.widens_rows;
 }

@@ -1,5 +1,4 @@
 // kmeans() of points of 8 or 16 bits.
-#include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans.hpp"
 #include "kmeans/api/fit.hpp"
@@ -11,7 +10,8 @@ namespace room = kmeans_detail;
 
 KMeansResult<float> kmeans(const StoredMatrixView& points, const KMeansOptions& options,
                            const KMeansMemory<float>& memory, const Execution& execution) {
-  if (execution::is_for_several_gpus(execution)) return room::fit_on_gpus<float>(points, options, memory, execution);
+  if (const auto parts = room::in_parts(points, memory.weights, options.clusters, execution))
+    return room::fit_on_gpus<float>(points, options, memory, *parts);
   return execution::whole_call<float>("kmeans", execution, [&](const Execution& here, core::Ranks& ranks) {
     const room::FitCall<float> call{points, options, memory, here, ranks};
     return options.standardize ? room::fit_standardized(call) : room::fit(call);

@@ -116,11 +116,12 @@ class GpuParts {
 };
 
 /// Returns a lower bound of the GPU memory of a part that compares points with the centroids of a model.
+/// `element_bytes`: bytes of an element of the points.
 template <class T>
-execution::PartMemory memory_of_model_parts(MatrixView<const T> centroids) {
-  return [centroids](std::size_t /*part*/, std::int64_t rows) {
-    return static_cast<std::uint64_t>(rows + centroids.rows()) * static_cast<std::uint64_t>(centroids.columns()) *
-           sizeof(T);
+execution::PartMemory memory_of_model_parts(MatrixView<const T> centroids, int element_bytes = sizeof(T)) {
+  return [centroids, element_bytes](std::size_t /*part*/, std::int64_t rows) {
+    return static_cast<std::uint64_t>(rows * element_bytes + centroids.rows() * static_cast<std::int64_t>(sizeof(T))) *
+           static_cast<std::uint64_t>(centroids.columns());
   };
 }
 

@@ -11,7 +11,6 @@
 #include "kmeans/api/fit.hpp"
 #include "kmeans/api/on_gpus.hpp"
 #include "kmeans/api/prepared_fit.hpp"
-#include "kmeans/api/widened_points.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/points/host_copy.hpp"
 #include "kmeans/points/host_points.hpp"
@@ -80,12 +79,10 @@ KMeansInitialCentroids<T> initial_centroids_standardized(const FitCall<T>& call)
 
 KMeansInitialCentroids<float> kmeans_initial_centroids(const StoredMatrixView& points, const KMeansOptions& options,
                                                        const KMeansMemory<float>& memory, const Execution& execution) {
-  return room::call_on_stored(
-      "kmeans_initial_centroids", points, execution,
-      [&](MatrixView<const float> rows, const Execution& here) {
-        return room::initial_centroids_on_gpus(rows, options, memory, here);
-      },
-      [&](const Execution& here, core::Ranks& ranks) {
+  if (const auto parts = room::in_parts(points, memory.weights, options.clusters, execution))
+    return room::initial_centroids_on_gpus<float>(points, options, memory, *parts);
+  return execution::whole_call<float>(
+      "kmeans_initial_centroids", execution, [&](const Execution& here, core::Ranks& ranks) {
         const room::FitCall<float> call{points, options, memory, here, ranks, room::Extent::first_centroids};
         return options.standardize ? room::initial_centroids_standardized(call) : room::initial_centroids(call);
       });
@@ -97,7 +94,7 @@ template <class T>
 KMeansInitialCentroids<T> kmeans_initial_centroids(MatrixView<const T> points, const KMeansOptions& options,
                                                    const KMeansMemory<T>& memory, const Execution& execution) {
   if (const auto parts = room::in_parts(points, memory.weights, options.clusters, execution))
-    return room::initial_centroids_on_gpus(points, options, memory, *parts);
+    return room::initial_centroids_on_gpus<T>(points, options, memory, *parts);
   return execution::whole_call<T>(
       "kmeans_initial_centroids", execution, [&](const Execution& here, core::Ranks& ranks) {
         const room::FitCall<T> call{points, options, memory, here, ranks, room::Extent::first_centroids};

@@ -1,4 +1,4 @@
-// kmeans() of points of either kind, for calls that make several fits.
+// Public calls on points of either kind.
 #pragma once
 
 #include "gradus/kmeans.hpp"
@@ -6,13 +6,18 @@
 
 namespace gradus::kmeans_detail {
 
-/// Makes the public call on points in the type of the job, or on stored points.
+/// Returns call(view) for the view of points in the type of the job, or for the view of stored points.
+template <class T, class Call>
+auto with_view(const PointRows<T>& points, const Call& call) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (points.is_stored()) return call(points.stored());
+  return call(points.shape());
+}
+
 template <class T>
 KMeansResult<T> kmeans_of(const PointRows<T>& points, const KMeansOptions& options, const KMeansMemory<T>& memory,
                           const Execution& execution) {
-  if constexpr (sizeof(T) == sizeof(float))
-    if (points.is_stored()) return kmeans(points.stored(), options, memory, execution);
-  return detail::kmeans<T>(points.shape(), options, memory, execution);
+  return with_view(points, [&](const auto& view) { return kmeans(view, options, memory, execution); });
 }
 
 }  // namespace gradus::kmeans_detail

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "execution/gpu_support.hpp"
-#include "kmeans/api/estimate.hpp"
+#include "gradus/kmeans_stored.hpp"
 #include "kmeans/api/gpu_parts.hpp"
 #include "kmeans/api/kmeans_of.hpp"
 #include "kmeans/kmeans.hpp"
@@ -35,7 +35,7 @@ class HostModel {
 template <class T>
 execution::PartMemory memory_of_parts(const PointRows<T>& points, const KMeansOptions& options,
                                       const KMeansMemory<T>& memory, const Execution& execution) {
-  const KMeansShape shape{points.rows(), points.columns(), static_cast<int>(sizeof(T)), !memory.weights.empty(),
+  const KMeansShape shape{points.rows(), points.columns(), element_bytes(points), !memory.weights.empty(),
                           points.place()};
   return [shape, &options, &execution](std::size_t part, std::int64_t rows) {
     return memory_of_part(shape, options, execution, part, rows).device;
@@ -66,7 +66,7 @@ std::optional<Execution> in_parts(const KMeansShape& shape, std::int64_t cluster
   const execution::GrantedMachine machine(execution);
   parts.gpu_memory_limit = std::max<std::uint64_t>(
       1, execution::plannable_memory(execution::least_gpu(machine)) / static_cast<std::uint64_t>(parts_of_a_gpu));
-  const Shape part{std::min(usual, shape.points), shape.dimensions, clusters, shape.element_bytes, shape.weighted};
+  const Shape part{std::min(usual, shape.points), shape.dimensions, clusters, bytes_in_job(shape), shape.weighted};
   if (execution.gpus.empty() && !runs_on_gpu(part, shape.place, parts)) return std::nullopt;
   const int one = shape.place.is_host() ? execution.gpu : shape.place.gpu;
   parts.gpus.clear();
@@ -85,34 +85,34 @@ KMeansResult<T> fit_on_gpus(const PointRows<T>& points, const KMeansOptions& opt
 }
 
 template <class T>
-KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T> points, const KMeansOptions& options,
+KMeansInitialCentroids<T> initial_centroids_on_gpus(const PointRows<T>& points, const KMeansOptions& options,
                                                     const KMeansMemory<T>& memory, const Execution& execution) {
   check_arguments<T>(points, options, memory, execution::on_first_gpu(execution), true);
   check_no_labels(memory);
   GpuParts<T> parts(points, execution, memory_of_parts<T>(points, options, memory, execution));
   auto results =
       parts.run(memory, [&](const PointRows<T>& rows, const KMeansMemory<T>& own, const Execution& here, int) {
-        return detail::kmeans_initial_centroids(rows.shape(), options, own, here);
+        return with_view(rows, [&](const auto& view) { return kmeans_initial_centroids(view, options, own, here); });
       });
   parts.describe(results.front().report);
   return std::move(results.front());
 }
 
 template <class T>
-KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
+KMeansPrediction predict_on_gpus(const KMeansModel<T>& model, const PointRows<T>& points, const KMeansMemory<T>& memory,
                                  const Execution& execution, bool needs_labels) {
   check_prediction<T>(model.centroids, points, memory, execution::on_first_gpu(execution));
   if (needs_labels) check_labels(memory.labels, points.rows());
-  GpuParts<T> parts(points, execution, memory_of_model_parts(model.centroids));
+  GpuParts<T> parts(points, execution, memory_of_model_parts(model.centroids, element_bytes(points)));
   const HostModel<T> host(model, parts);
-  return parts.run_for_labels(memory,
-                              [&](const PointRows<T>& rows, const KMeansMemory<T>& own, const Execution& here, int) {
-                                return detail::kmeans_predict(host.model(), rows.shape(), own, here);
-                              });
+  return parts.run_for_labels(
+      memory, [&](const PointRows<T>& rows, const KMeansMemory<T>& own, const Execution& here, int) {
+        return with_view(rows, [&](const auto& view) { return kmeans_predict(host.model(), view, own, here); });
+      });
 }
 
 template <class T>
-RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
+RunReport transform_on_gpus(const KMeansModel<T>& model, const PointRows<T>& points, MatrixView<T> distances,
                             const Execution& execution) {
   check_model<T>(model.centroids, points, model.metric, execution::on_first_gpu(execution));
   check_distances<T>(model.centroids, points, distances);
@@ -120,14 +120,16 @@ RunReport transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> poi
   const HostModel<T> host(model, parts);
   auto reports =
       parts.run({}, [&](const PointRows<T>& rows, const KMeansMemory<T>& /*none*/, const Execution& here, int rank) {
-        return detail::kmeans_transform(host.model(), rows.shape(), parts.part(distances, rank), here);
+        return with_view(rows, [&](const auto& view) {
+          return kmeans_transform(host.model(), view, parts.part(distances, rank), here);
+        });
       });
   parts.describe(reports.front());
   return std::move(reports.front());
 }
 
 template <class T>
-Matrix<T> transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
+Matrix<T> transform_on_gpus(const KMeansModel<T>& model, const PointRows<T>& points, const Execution& execution) {
   check_model<T>(model.centroids, points, model.metric, execution::on_first_gpu(execution));
   Matrix<T> distances(points.rows(), model.centroids.rows());
   transform_on_gpus(model, points, distances.view(), execution);
@@ -137,12 +139,12 @@ Matrix<T> transform_on_gpus(const KMeansModel<T>& model, MatrixView<const T> poi
 #define GRADUS_INSTANTIATE(T)                                                                                   \
   template KMeansResult<T> fit_on_gpus(const PointRows<T>&, const KMeansOptions&, const KMeansMemory<T>&,       \
                                        const Execution&);                                                       \
-  template KMeansInitialCentroids<T> initial_centroids_on_gpus(MatrixView<const T>, const KMeansOptions&,       \
+  template KMeansInitialCentroids<T> initial_centroids_on_gpus(const PointRows<T>&, const KMeansOptions&,       \
                                                                const KMeansMemory<T>&, const Execution&);       \
-  template KMeansPrediction predict_on_gpus(const KMeansModel<T>&, MatrixView<const T>, const KMeansMemory<T>&, \
+  template KMeansPrediction predict_on_gpus(const KMeansModel<T>&, const PointRows<T>&, const KMeansMemory<T>&, \
                                             const Execution&, bool);                                            \
-  template Matrix<T> transform_on_gpus(const KMeansModel<T>&, MatrixView<const T>, const Execution&);           \
-  template RunReport transform_on_gpus(const KMeansModel<T>&, MatrixView<const T>, MatrixView<T>, const Execution&)
+  template Matrix<T> transform_on_gpus(const KMeansModel<T>&, const PointRows<T>&, const Execution&);           \
+  template RunReport transform_on_gpus(const KMeansModel<T>&, const PointRows<T>&, MatrixView<T>, const Execution&)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);
 #undef GRADUS_INSTANTIATE

@@ -133,7 +133,7 @@ template <class T>
 KMeansPrediction predict(const KMeansModel<T>& model, MatrixView<const T> points, const KMeansMemory<T>& memory,
                          const Execution& execution, bool needs_labels = false) {
   if (const auto parts = room::in_parts(points, memory.weights, model.centroids.rows(), execution))
-    return room::predict_on_gpus(model, points, memory, *parts, needs_labels);
+    return room::predict_on_gpus<T>(model, points, memory, *parts, needs_labels);
   constexpr const char* name = room::predict_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::predict_by_model(room::ModelCall<T>{name, model, points, here, ranks}, memory, needs_labels);

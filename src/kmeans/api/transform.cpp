@@ -138,7 +138,7 @@ template <class T>
 RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, MatrixView<T> distances,
                            const Execution& execution) {
   if (const auto parts = room::in_parts(points, execution))
-    return room::transform_on_gpus(model, points, distances, *parts);
+    return room::transform_on_gpus<T>(model, points, distances, *parts);
   constexpr const char* name = room::transform_name;
   return execution::whole_call<T>(name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::distances_by_model(room::ModelCall<T>{name, model, points, here, ranks}, distances);
@@ -147,7 +147,7 @@ RunReport kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> poin
 
 template <class T>
 Matrix<T> kmeans_transform(const KMeansModel<T>& model, MatrixView<const T> points, const Execution& execution) {
-  if (const auto parts = room::in_parts(points, execution)) return room::transform_on_gpus(model, points, *parts);
+  if (const auto parts = room::in_parts(points, execution)) return room::transform_on_gpus<T>(model, points, *parts);
   return execution::whole_call<T>(room::transform_name, execution, [&](const Execution& here, core::Ranks& ranks) {
     return room::distances_by_model(room::ModelCall<T>{room::transform_name, model, points, here, ranks});
   });
