@@ -300,6 +300,7 @@ struct StoredJob {
       : points(type, size.n, size.d), wide(make_job<float>(size.n, size.d, size.k, Data::plain, init, weighted)) {
     wide.points = Matrix<float>::copy_of(points.wide.view());
     wide.options.max_iterations = 6;
+    wide.given(0, 0) = 1;  // with the cosine metric, a row of zeros would have no direction
   }
   HostRowsJob host_rows() const {
     HostRowsJob job = host_rows_of(wide);
