@@ -416,6 +416,22 @@ TEST_F(StoredTiers, predict_the_same) {
   }
 }
 
+TEST_F(StoredTiers, are_estimated) {
+  for (const StoredType type : {StoredType::u8, StoredType::bf16}) {
+    const StoredJob job(type, {9973, 24, 150}, KMeansInit::kmeans_plus_plus, true);
+    KMeansShape shape{9973, 24, bytes_of(type), true};
+    for (const std::uint64_t limit : limits_of(job)) {
+      const GpuTierPlan plan = *plan_host_rows(job.host_rows(), limit);
+      EXPECT_EQ(kmeans_memory(shape, job.wide.options, by_tensor(limit)).device, plan.bytes) << limit;
+      KMeansOptions cosine = job.wide.options;
+      cosine.metric = KMeansMetric::cosine;
+      EXPECT_EQ(kmeans_memory(shape, cosine, by_tensor(limit)).device,
+                plan_host_rows(host_rows_of(job.wide), limit)->bytes)
+          << limit;
+    }
+  }
+}
+
 TEST_F(StoredTiers, resume_in_another_tier) {
   StoredJob job(StoredType::f16, {9973, 24, 150}, KMeansInit::kmeans_plus_plus, false);
   KMeansOptions& options = job.wide.options;
