@@ -431,6 +431,53 @@ __device__ inline void multiply_parts(int (&sums)[2][4], const uint4 (&parts)[4]
   }
 }
 
+namespace byte_rows {
+
+/// Four consecutive values of a row. Values past the end of the row are zero.
+template <class T>
+struct Quad {
+  T values[4];
+
+  Quad() = default;
+  /// `by_quads`: true if the rows can be read in 16-byte units.
+  __device__ Quad(const DeviceRows<T>& rows, std::int64_t row, int column, bool by_quads) {
+    if (rows.are_stored() && rows.columns % 4 == 0 && column < rows.columns) {
+      read_stored(rows, row * rows.stride + column);
+    } else if (by_quads && column + 4 <= rows.columns) {
+      const T* const from = rows.data + row * rows.stride + column;
+      constexpr int loads = static_cast<int>(sizeof(T)) / 4;  // number of 16-byte loads
+      union {
+        uint4 all[loads];
+        T each[4];
+      } read;
+#pragma unroll
+      for (int load = 0; load < loads; ++load) read.all[load] = __ldg(reinterpret_cast<const uint4*>(from) + load);
+#pragma unroll
+      for (int index = 0; index < 4; ++index) values[index] = read.each[index];
+    } else {
+#pragma unroll
+      for (int index = 0; index < 4; ++index)
+        values[index] = column + index < rows.columns ? value_at(rows, row, column + index) : T{0};
+    }
+  }
+
+ private:
+  /// Reads four elements at once. `first` must be a multiple of four.
+  __device__ void read_stored(const DeviceRows<T>& rows, std::int64_t first) {
+    union {
+      unsigned int halves[2];
+      unsigned char each[8];
+    } read;
+    const auto* const from = reinterpret_cast<const unsigned int*>(rows.stored + first * bytes_of(rows.type));
+    read.halves[0] = __ldg(from);
+    read.halves[1] = bytes_of(rows.type) == 2 ? __ldg(from + 1) : 0;
+#pragma unroll
+    for (int index = 0; index < 4; ++index) values[index] = static_cast<T>(cuda::widened(read.each, rows.type, index));
+  }
+};
+
+}  // namespace byte_rows
+
 /// Computes canonical distances with a warp. The lanes load the rows x together, so that neighbouring lanes read
 /// neighbouring bytes. Rows are loaded in pieces. At any time, three pieces of each row are being loaded or used. The
 /// functions are not inlined, because the caller would then need more registers.
@@ -641,9 +688,14 @@ class Chains {
                                                            const DeviceRows<T>& others, std::int64_t other, int count) {
     double sum = 0;
     if (static_cast<int>(threadIdx.x) % 32 < count)
-      for (int column = 0; column < rows.columns; ++column)
-        extend(sum, static_cast<double>(value_at(rows, row, column)),
-               static_cast<double>(value_at(others, other, column)));
+      for (int column = 0; column < rows.columns; column += 4) {
+        const byte_rows::Quad<T> left(rows, row, column, false);
+        const byte_rows::Quad<T> right(others, other, column, false);
+        // Both rows end with zeros as padding, which add nothing to the sum.
+#pragma unroll
+        for (int index = 0; index < 4; ++index)
+          extend(sum, static_cast<double>(left.values[index]), static_cast<double>(right.values[index]));
+      }
     return sum;
   }
 
@@ -691,32 +743,6 @@ __global__ void find_middle(const DeviceRows<T> rows, std::int64_t y, double* mi
   atomicMax(largest, static_cast<Word>(
                          __double_as_longlong(magnitude >= 0 ? magnitude : std::numeric_limits<double>::infinity())));
 }
-
-/// Four consecutive values of a row. Values past the end of the row are zero.
-template <class T>
-struct Quad {
-  T values[4];
-
-  Quad() = default;
-  __device__ Quad(const DeviceRows<T>& rows, std::int64_t row, int column, bool by_quads) {
-    if (by_quads && column + 4 <= rows.columns) {
-      const T* const from = rows.data + row * rows.stride + column;
-      constexpr int loads = static_cast<int>(sizeof(T)) / 4;  // number of 16-byte loads
-      union {
-        uint4 all[loads];
-        T each[4];
-      } read;
-#pragma unroll
-      for (int load = 0; load < loads; ++load) read.all[load] = __ldg(reinterpret_cast<const uint4*>(from) + load);
-#pragma unroll
-      for (int index = 0; index < 4; ++index) values[index] = read.each[index];
-    } else {
-#pragma unroll
-      for (int index = 0; index < 4; ++index)
-        values[index] = column + index < rows.columns ? value_at(rows, row, column + index) : T{0};
-    }
-  }
-};
 
 /// The terms of the bound that the conversion of a row yields.
 struct RowTerms {
