@@ -36,6 +36,7 @@ struct Shape {
   bool weighted = false;
   double first_distances = 0;  ///< number of distances that are computed per point to choose the initial centroids
   bool stored = false;         ///< true if the points are stored in a narrower type
+  int kept_bytes = 0;          ///< bytes of an element on a GPU that keeps stored points in their type; 0 if none may
 
   /// Returns the number of multiply-adds of one assignment without pruning.
   double operations() const {

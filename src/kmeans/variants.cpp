@@ -7,6 +7,7 @@
 #include "kmeans/assign/cell_table.hpp"
 #include "kmeans/assign/small_dim_assigner.hpp"
 #include "kmeans/points/gpu_source.hpp"
+#include "kmeans/points/gpu_tier.hpp"
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -66,11 +67,14 @@ constinit const core::Ladder ladder = core::ladder_of<Room, variants, usual_shap
 
 namespace {
 
-/// Returns the GPU memory for the points and for the memory of the variant and of k-means||, in bytes.
+/// Returns the GPU memory for the points and for the memory of the variant and of k-means||, in bytes. Stored points
+/// may be on the GPU in their type.
 double gpu_bytes(const Variant& variant, const Shape& shape) {
   double needed = shape.bytes() + static_cast<double>(std::max(variant.memory(shape, 1).device,
                                                                gpu_cover_bytes(shape.points, shape.dimensions, true)));
   if (shape.weighted) needed += static_cast<double>(shape.points) * shape.element_bytes;
+  if (shape.kept_bytes > 0 && reads_host_rows(variant))
+    needed = std::min(needed, static_cast<double>(least_stored_bytes({shape, true, true, true})));
   return needed;
 }
 

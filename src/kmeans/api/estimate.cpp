@@ -45,7 +45,8 @@ Shape shape_of(const KMeansShape& shape, const KMeansOptions& options) {
           .element_bytes = bytes_in_job(shape),
           .weighted = shape.weighted,
           .first_distances = share * first_distances(options.init, options.clusters, shape.dimensions),
-          .stored = is_stored(shape)};
+          .stored = is_stored(shape),
+          .kept_bytes = kept_bytes(is_stored(shape) ? shape.element_bytes : 0, options.metric)};
 }
 
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter) {
@@ -85,6 +86,7 @@ std::uint64_t hierarchy_bytes(const Shape& shape, const KMeansOptions& options, 
   part.points = mean_times_4(shape.points);
   part.clusters = mean_times_4(shape.clusters);
   part.stored = false;
+  part.kept_bytes = 0;
   const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
   const std::uint64_t of_part =
       host_memory(part, {.metric = options.metric}, execution, variant, SeedingFilter::never) +

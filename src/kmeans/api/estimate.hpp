@@ -27,6 +27,12 @@ int element_bytes(const PointRows<T>& points) {
   return points.is_stored() ? bytes_of(points.stored().type()) : static_cast<int>(sizeof(T));
 }
 
+/// Returns Shape::kept_bytes for stored elements of this size (0: the points are not stored). Rows of unit length have
+/// no stored type.
+constexpr int kept_bytes(int stored_bytes, KMeansMetric metric) {
+  return metric == KMeansMetric::cosine ? 0 : stored_bytes;
+}
+
 /// Returns the bytes of the variant's copy of the points, or 0 if the variant makes none.
 std::uint64_t copy_bytes(const Shape& shape, const Variant& variant, SeedingFilter filter);
 

@@ -101,9 +101,8 @@ MemoryEstimate kmeans_memory(const KMeansShape& shape, const KMeansOptions& opti
   memory.device += point_bytes + (shape.weighted ? column_bytes : 0);
   const execution::Gpu gpu = execution::least_gpu(execution::GrantedMachine(here));
   const std::uint64_t available = std::min(gpu.memory_bytes, gpu.granted_bytes);
-  room::GpuNeeds needs = room::needs_of(variant, sizes, options.init, false, memory.device);
+  const room::GpuNeeds needs = room::needs_of(variant, sizes, options.init, false, memory.device);
   if (memory.device <= available || !needs.host_rows) return memory;
-  if (sizes.stored && options.metric != KMeansMetric::cosine) needs.host_rows->stored_bytes = shape.element_bytes;
   const std::optional<room::GpuTierPlan> plan = room::plan_host_rows(*needs.host_rows, available);
   memory.device = plan ? plan->bytes : room::least_gpu_bytes(*needs.host_rows);
   return memory;

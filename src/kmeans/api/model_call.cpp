@@ -33,6 +33,7 @@ void describe(const ModelCall<T>& call, JobPlan<T>& plan) {
   plan.shape = {call.points.rows(), call.points.columns(), call.model.centroids.rows(), static_cast<int>(sizeof(T)),
                 !plan.weights.empty()};
   plan.shape.stored = call.points.is_stored();
+  plan.shape.kept_bytes = kept_bytes(plan.shape.stored ? element_bytes(call.points) : 0, call.model.metric);
 }
 
 template <class T>

@@ -29,7 +29,6 @@ PreparedPoints<T>::PreparedPoints(const JobPlan<T>& plan, const PointRows<T>& gi
     const core::PhaseTimer timer(phases, "to_device");
     if (metric == KMeansMetric::cosine)
       needs.bytes += static_cast<std::uint64_t>(points.rows() * points.columns()) * sizeof(T);
-    else if (needs.host_rows && points.is_stored()) needs.host_rows->stored_bytes = bytes_of(points.stored().type());
     return points_on_gpu(points, plan.weights, plan.here, needs, plan.rows);
   });
   const core::PhaseTimer timer(phases, "examine");

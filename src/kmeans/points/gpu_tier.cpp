@@ -102,12 +102,11 @@ GpuNeeds needs_of(const Variant& variant, const Shape& shape, KMeansInit init, b
 }
 
 std::optional<GpuTierPlan> plan_host_rows(const HostRowsJob& job, std::uint64_t available) {
-  const std::uint64_t least_bytes = least_gpu_bytes(job);
-  if (available < least_bytes) return std::nullopt;
-  const std::uint64_t stored = wide(job.shape.points) * wide(job.shape.dimensions) * wide(job.stored_bytes);
-  if (stored > 0 && available - least_bytes >= stored) {
+  if (available < least_gpu_bytes(job)) return std::nullopt;
+  if (job.shape.kept_bytes > 0 && available >= least_stored_bytes(job)) {
+    const std::uint64_t stored = least_stored_bytes(job) - least_gpu_bytes(job);
     HostRowsJob rest = job;
-    rest.stored_bytes = 0;
+    rest.shape.kept_bytes = 0;
     std::optional<GpuTierPlan> plan = plan_host_rows(rest, available - stored);
     plan->tier = GpuTier::stored;
     plan->bytes += stored;
@@ -134,6 +133,10 @@ std::optional<GpuTierPlan> plan_host_rows(const HostRowsJob& job, std::uint64_t 
 std::uint64_t least_gpu_bytes(const HostRowsJob& job) {
   const Sizes sizes(job);
   return std::max(sizes.with_block(least_block_rows), sizes.cover);
+}
+
+std::uint64_t least_stored_bytes(const HostRowsJob& job) {
+  return least_gpu_bytes(job) + wide(job.shape.points) * wide(job.shape.dimensions) * wide(job.shape.kept_bytes);
 }
 
 double bytes_of_a_pass(const GpuTierPlan& plan, const Shape& shape, double share_read) {

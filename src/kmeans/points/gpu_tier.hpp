@@ -30,7 +30,6 @@ struct HostRowsJob {
   bool has_cover = false;   ///< true if initial centroids are chosen by distances
   bool has_sample = false;  ///< true if the choice uses a sample (k-means||)
   bool on_ranks = false;
-  int stored_bytes = 0;  ///< bytes of an element if the points are stored and keep their values, otherwise 0
 };
 
 /// The GPU memory of a job in addition to its points and weights.
@@ -67,6 +66,8 @@ std::optional<GpuTierPlan> plan_host_rows(const HostRowsJob& job, std::uint64_t 
 
 /// Returns the least GPU memory with which plan_host_rows() returns a plan.
 std::uint64_t least_gpu_bytes(const HostRowsJob& job);
+/// Returns the least GPU memory with which a job whose shape has kept_bytes keeps its points on the GPU.
+std::uint64_t least_stored_bytes(const HostRowsJob& job);
 
 /// Returns the bytes that a pass copies to the GPU, if it reads the share `share_read` of the points whose 16-bit copy
 /// is on the GPU.

@@ -1236,6 +1236,14 @@ TEST(Choice, a_gpu_is_taken_where_it_pays_and_the_job_fits) {
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}), "simd_bounds");  // the points take 1 TB
   EXPECT_EQ(name({2'000'000'000, 128, 1024, 4, false}, Device::gpu),
             "cuda_tensor");  // the call then fails and states both sizes
+  // As float, the points take 410 GB; as they are stored, with everything else, about 115 GB.
+  const Shape large{.points = 800'000'000, .dimensions = 128, .clusters = 32768};
+  Shape stored = large;
+  stored.kept_bytes = 1;
+  EXPECT_EQ(name(large), "simd_bounds");
+  EXPECT_EQ(name(stored), "cuda_tensor");
+  stored.kept_bytes = 2;
+  EXPECT_EQ(name(stored), "simd_bounds");
   // The points take 122 GB. Only cuda_tensor can leave them in host memory.
   EXPECT_FALSE(name({1'900'000'000, 8, 64, 8, false}).starts_with("cuda"));
   EXPECT_EQ(name({1'900'000'000, 8, 64, 8, false}, Device::gpu), "cuda_tensor");

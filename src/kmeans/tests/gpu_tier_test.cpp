@@ -51,12 +51,12 @@ TEST(GpuTier, is_the_best_that_fits) {
 
 TEST(GpuTier, keeps_stored_points_on_the_gpu_if_they_fit) {
   constexpr std::int64_t n = std::int64_t{1} << 24;
-  for (const int stored_bytes : {1, 2})
+  for (const int kept_bytes : {1, 2})
     for (const KMeansInit init : {KMeansInit::random, KMeansInit::kmeans_plus_plus, KMeansInit::kmeans_parallel}) {
       const HostRowsJob plain = job_of(n, 128, 16384, 4, init);
       HostRowsJob job = plain;
-      job.stored_bytes = stored_bytes;
-      const std::uint64_t bytes = static_cast<std::uint64_t>(n) * 128 * static_cast<std::uint64_t>(stored_bytes);
+      job.shape.kept_bytes = kept_bytes;
+      const std::uint64_t bytes = static_cast<std::uint64_t>(n) * 128 * static_cast<std::uint64_t>(kept_bytes);
       const std::uint64_t least = least_gpu_bytes(job);
       EXPECT_EQ(least, least_gpu_bytes(plain)) << "host memory is still possible";
       EXPECT_FALSE(plan_host_rows(job, least - 1));
@@ -75,7 +75,7 @@ TEST(GpuTier, keeps_stored_points_on_the_gpu_if_they_fit) {
 
 TEST(GpuTier, keeps_a_billion_bytes_vectors_on_a_large_gpu) {
   HostRowsJob job = job_of(900000000, 128, 32768);
-  job.stored_bytes = 1;
+  job.shape.kept_bytes = 1;
   const std::optional<GpuTierPlan> plan = plan_host_rows(job, 139 * gib);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->tier, GpuTier::stored);

@@ -304,7 +304,7 @@ struct StoredJob {
   }
   HostRowsJob host_rows() const {
     HostRowsJob job = host_rows_of(wide);
-    job.stored_bytes = bytes_of(points.type);
+    job.shape.kept_bytes = bytes_of(points.type);
     return job;
   }
   KMeansMemory<float> memory() const { return wide.memory(0, points.wide.rows()); }
@@ -324,9 +324,7 @@ bool is_prime(std::int64_t number) {
 std::vector<std::uint64_t> limits_of(const StoredJob& job) {
   const HostRowsJob rows = job.host_rows();
   const std::uint64_t least = least_gpu_bytes(rows);
-  const auto size = [&](std::uint64_t limit) { return plan_host_rows(rows, limit)->block_rows; };
-  const std::uint64_t least_stored =
-      least + static_cast<std::uint64_t>(rows.shape.points * rows.shape.dimensions * rows.stored_bytes);
+  const std::uint64_t least_stored = least_stored_bytes(rows);
   std::vector<std::uint64_t> limits{least, least_stored - 1, least_stored};
   const auto add_first = [&](const auto& is_wanted) {
     for (std::uint64_t limit = least_stored; limit < 8 * least_stored; limit += least / 97 + 1)
@@ -338,7 +336,7 @@ std::vector<std::uint64_t> limits_of(const StoredJob& job) {
   add_first([](const GpuTierPlan& plan) { return plan.resident_blocks == plan.blocks && plan.blocks > 1; });
   EXPECT_EQ(plan_host_rows(rows, least_stored)->tier, GpuTier::stored);
   EXPECT_NE(plan_host_rows(rows, least_stored - 1)->tier, GpuTier::stored);
-  EXPECT_LT(size(least_stored), rows.shape.points);
+  EXPECT_LT(plan_host_rows(rows, least_stored)->block_rows, rows.shape.points);
   return limits;
 }
 
@@ -390,8 +388,8 @@ TEST_F(StoredTiers, are_split_over_gpus) {
       HostRowsJob of_half = job.host_rows();
       of_half.shape.points = 10240;
       of_half.on_ranks = true;
-      const std::uint64_t stored = static_cast<std::uint64_t>(of_half.shape.points * 37 * of_half.stored_bytes);
-      for (const std::uint64_t limit : {least_gpu_bytes(of_half) + stored, least_gpu_bytes(of_half) * 3 / 2 + stored}) {
+      for (const std::uint64_t limit :
+           {least_stored_bytes(of_half), least_stored_bytes(of_half) + least_gpu_bytes(of_half) / 2}) {
         Execution execution = by_tensor(limit);
         execution.gpus = {0, 0};
         EXPECT_EQ(difference(truth, kmeans(job.points.view(), job.wide.options, job.memory(), execution), 0,
