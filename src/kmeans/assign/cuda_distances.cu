@@ -8,6 +8,12 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
+/// Returns an element of rows of type T. These kernels read no stored rows.
+template <class T>
+__device__ T element_at(const DeviceRows<T>& rows, std::int64_t row, int column) {
+  return rows.data[row * rows.stride + column];
+}
+
 // Computes the distance of each point to its own centroid.
 // Launch: one thread per row.
 template <class T>
@@ -18,7 +24,7 @@ __global__ void measure_own_centroid(const DeviceRows<T> rows, const T* centroid
   const T* centroid = centroids + std::int64_t{labels[row]} * rows.columns;
   double squares = 0;
   for (int dim = 0; dim < rows.columns; ++dim) {
-    const double difference = static_cast<double>(value_at(rows, row, dim)) - static_cast<double>(centroid[dim]);
+    const double difference = static_cast<double>(element_at(rows, row, dim)) - static_cast<double>(centroid[dim]);
     squares = fma(difference, difference, squares);
   }
   out[row] = squares;
@@ -46,9 +52,9 @@ __global__ void find_distances(const DeviceRows<T> points, const DeviceRows<T> c
       const bool column_is_there = dim + x < points.columns;
       const bool point_is_there = column_is_there && first_point + row < points.count;
       const bool centroid_is_there = column_is_there && first_centroid + row < centroids.count;
-      some_points[x][row] = point_is_there ? static_cast<double>(value_at(points, first_point + row, dim + x)) : 0.0;
+      some_points[x][row] = point_is_there ? static_cast<double>(element_at(points, first_point + row, dim + x)) : 0.0;
       some_centroids[x][row] =
-          centroid_is_there ? static_cast<double>(value_at(centroids, first_centroid + row, dim + x)) : 0.0;
+          centroid_is_there ? static_cast<double>(element_at(centroids, first_centroid + row, dim + x)) : 0.0;
     }
     __syncthreads();  // the columns are complete
     for (int column = 0; column < min(square_depth, points.columns - dim); ++column)

@@ -42,19 +42,19 @@ template <class T>
 __global__ void scale_to_unit_length(const DeviceRows<T> rows, T* unit, Word* first_zero) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < rows.count; row += stride) {
+    const T* const from = rows.data + row * rows.stride;  // stored rows are never scaled
     double largest = 0;
-    for (int dim = 0; dim < rows.columns; ++dim)
-      largest = fmax(largest, fabs(static_cast<double>(value_at(rows, row, dim))));
+    for (int dim = 0; dim < rows.columns; ++dim) largest = fmax(largest, fabs(static_cast<double>(from[dim])));
     if (largest == 0) atomicMin(first_zero, static_cast<Word>(row));
     const NearOne scale(largest);
     double squares = 0;
     for (int dim = 0; dim < rows.columns; ++dim) {
-      const double value = scale(static_cast<double>(value_at(rows, row, dim)));
+      const double value = scale(static_cast<double>(from[dim]));
       squares = fma(value, value, squares);
     }
     const double length = sqrt(squares);
     for (int dim = 0; dim < rows.columns; ++dim)
-      unit[row * rows.columns + dim] = static_cast<T>(scale(static_cast<double>(value_at(rows, row, dim))) / length);
+      unit[row * rows.columns + dim] = static_cast<T>(scale(static_cast<double>(from[dim])) / length);
   }
 }
 
