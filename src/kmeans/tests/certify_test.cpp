@@ -394,10 +394,10 @@ TEST(Certify, PotentialsBoundPointsThatFillASquare) {
       if (column == 0) sample.labels[static_cast<std::size_t>(row)] = 0;
       if (sample.points(row, column) > 32768) sample.labels[static_cast<std::size_t>(row)] += 1 << column;
     }
-  const KMeansCertificate found = certificate_of(sample, KMeansMetric::euclidean, 1, 100);
+  const KMeansCertificate found = certificate_of(sample, KMeansMetric::euclidean, 1, 400);
   EXPECT_EQ(found.method, KMeansBound::potentials);
   EXPECT_LT(certificate_of(sample).bound, found.bound);
-  EXPECT_EQ(certificate_of(sample, KMeansMetric::euclidean, 3, 100).bound, found.bound);
+  EXPECT_EQ(certificate_of(sample, KMeansMetric::euclidean, 3, 400).bound, found.bound);
   EXPECT_LT(found.gap(static_cast<double>(inertia_of(sample, sample.labels))), 0.3);
   EXPECT_TRUE(Quad{found.bound} <= inertia_of(sample, sample.labels));
 }
