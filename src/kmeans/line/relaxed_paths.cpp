@@ -28,7 +28,7 @@ void RelaxedPaths::search(double penalty, std::span<const std::int32_t> position
     return positions[std::min(static_cast<std::size_t>(from[index]) + 2, positions.size() - 1)];
   };
   for (std::int32_t before = 0; before < steps_; before = tiles_.back().last) {
-    if (tiles_.size() % 0x400 == 0) core::honour_stop(stop_, "stopped while searching the borders");
+    if (tiles_.size() % 0x40 == 0) core::honour_stop(stop_, "stopped while searching the borders");
     while (positions[next] <= before) ++next;
     Tile tile{before, before + 1, tiles_.empty() ? 0 : this->from(before), limit(next), 0, 0};
     if (tile.most <= before) {

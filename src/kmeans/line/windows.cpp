@@ -258,12 +258,14 @@ class WindowSearch {
     const auto groups = static_cast<std::int32_t>(sums_.groups());
     std::vector<LineWindow> windows = all_positions(groups, clusters_);
     for (std::int64_t border = clusters_; border-- > 1;) {
+      core::honour_stop(stop_, while_searching);
       const LineWindow to = windows[static_cast<std::size_t>(border + 1)];
       LineWindow& window = windows[static_cast<std::size_t>(border)];
       window.first = std::max(window.first, first_from(to.first, most));
       window.last = std::min(window.last, last_from(to.last, most));
     }
     for (std::int64_t border = 1; border < clusters_; ++border) {
+      core::honour_stop(stop_, while_searching);
       LineWindow& window = windows[static_cast<std::size_t>(border)];
       const LineWindow before = windows[static_cast<std::size_t>(border - 1)];
       const auto is_reached = [&](std::int32_t to) {
