@@ -584,7 +584,7 @@ int cluster(KMeansArguments& given, const Session& session, const PointFiles& fi
     execution::check_memory(memory_of_job(arguments, shape, session), session.execution,
                             "without --report it may need less");
 
-  if (arguments.certify)
+  if (arguments.certify.is_wanted)
     require_memory_of_certificate(points.rows(), points.columns(), options.clusters, session.execution);
 
   ResultFiles outputs;
@@ -620,9 +620,9 @@ int cluster(KMeansArguments& given, const Session& session, const PointFiles& fi
   mapped.require_unchanged({memory.weights.data(), memory.initial_centroids.data()});
   session.end_progress();
   std::optional<Json> certificate;
-  if (arguments.certify)
+  if (arguments.certify.is_wanted)
     certificate = certificate_json(kmeans_model(result), points.view<T>(), std::as_const(result.labels).view(),
-                                   memory.weights, result.inertia, session.execution);
+                                   memory.weights, result.inertia, session.execution, arguments.certify.effort);
   if (session.job) bring_to_first(session.ranks(), result.labels);
   const std::string threads = threads_text(session, result.report.threads);
   if (!session.is_first()) return 0;  // only the first rank writes; the other ranks are done
@@ -702,7 +702,7 @@ int run_kmeans(KMeansArguments& arguments, Session& session) {
                          session);
   };
   files::ReadOptions reading = arguments.reading;
-  reading.keep_stored = arguments.is_plain() && !arguments.certify;  // the others read the type of the job
+  reading.keep_stored = arguments.is_plain() && !arguments.certify.is_wanted;  // the others read the type of the job
   const PointFiles files = read_point_files(arguments.inputs, arguments.per_rank(), reading, memory_needed, session);
   session.ranks().agree([&] {
     for (const FileRows& file : files.files)

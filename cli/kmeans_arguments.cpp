@@ -82,7 +82,7 @@ void prepare_codebooks(const KMeansArguments& arguments, Session& session) {
   if (arguments.chooses()) throw UsageError("--subspaces needs one number of clusters, and -k names several");
   if (arguments.optimal) throw UsageError("--optimal finds the best clustering of one column, without --subspaces");
   if (arguments.bisecting) refuse("--bisecting makes one tree of splits");
-  if (arguments.certify) refuse("--certify: a certificate belongs to one fit");
+  if (arguments.certify.is_wanted) refuse("--certify: a certificate belongs to one fit");
   if (arguments.options.quality) refuse("--quality: its budget is the time of one fit (--quality-moves N is possible)");
   if (arguments.options.init == KMeansInit::given) refuse("--init: a file has the centroids of one fit");
   if (!arguments.options.checkpoint.file.empty()) refuse("--checkpoint: the file belongs to one fit");
@@ -106,7 +106,7 @@ void prepare_ranks(const KMeansArguments& arguments, Session& session) {
   };
   if (arguments.chooses()) refuse("the choice among several -k");
   if (arguments.optimal) refuse("--optimal");
-  if (arguments.certify) refuse("--certify");
+  if (arguments.certify.is_wanted) refuse("--certify");
   if (arguments.bisecting) refuse("--bisecting");
   if (arguments.subspaces > 0) refuse("--subspaces");
   if (!arguments.page.empty()) refuse("--report");
@@ -122,8 +122,8 @@ void add_fit_options(Options& options, KMeansArguments& arguments, Session& sess
   KMeansOptions& fit = arguments.options;
   options.flag("--optimal", arguments.optimal,
                "points of one column: the clustering with the least inertia, instead of Lloyd's algorithm");
-  options.flag("--certify", arguments.certify,
-               "also prove a lower bound for the inertia of every clustering into k clusters, on the CPU");
+  add_certify_options(options, arguments.certify,
+                      "also prove a lower bound for the inertia of every clustering into k clusters, on the CPU");
   options.choice(
       "--bisecting", arguments.bisecting,
       "split clusters in two until there are k: always the one of the biggest inertia or with the most points", "none");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/kmeans_certificate.hpp"
 #include "cli/options.hpp"
 #include "cli/point_files.hpp"
 #include "files/points.hpp"
@@ -21,7 +22,7 @@ struct KMeansArguments {
   bool input_per_rank = false;
   bool optimal = false;                  ///< the best clustering of one column, by kmeans1d()
   std::optional<KMeansSplit> bisecting;  ///< kmeans_bisecting() instead of kmeans()
-  bool certify = false;                  ///< adds a lower bound for the inertia, by kmeans_certify()
+  CertifyArguments certify;              ///< adds a lower bound for the inertia, by kmeans_certify()
   std::int64_t subspaces = 0;  ///< number of groups of columns that are fitted separately; 0: all columns together
   std::string output;
   std::string page;  ///< the file of --report

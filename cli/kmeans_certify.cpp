@@ -23,6 +23,14 @@ std::string_view words_of(const std::string& method) {
 
 }  // namespace
 
+void add_certify_options(Options& options, CertifyArguments& arguments, const std::string& description) {
+  options.flag("--certify", arguments.is_wanted, description);
+  options.ineffective_if(
+      options.real("--certify-effort", arguments.effort,
+                   "with two columns: work of the search for a bound, as a multiple of the work of a fit", 0, 1e6),
+      [&arguments] { return arguments.is_wanted ? "" : "there is no certificate without --certify"; });
+}
+
 void require_memory_of_certificate(std::int64_t rows, std::int64_t columns, std::int64_t clusters,
                                    const Execution& execution) {
   execution::check_memory(kmeans_detail::bytes_of_certificate(rows, columns, clusters, cpu::thread_count(execution)),
@@ -32,7 +40,7 @@ void require_memory_of_certificate(std::int64_t rows, std::int64_t columns, std:
 template <class T>
 nlohmann::ordered_json certificate_json(const KMeansModel<T>& model, MatrixView<const T> points,
                                         VectorView<const std::int32_t> labels, VectorView<const T> weights,
-                                        double inertia, const Execution& execution) {
+                                        double inertia, const Execution& execution, double effort) {
   constexpr double confidence = 1;  // every method is a proof
   Execution here;
   here.device = Device::cpu;
@@ -40,7 +48,7 @@ nlohmann::ordered_json certificate_json(const KMeansModel<T>& model, MatrixView<
   here.pinning = execution.pinning;
   here.memory_limit = execution.memory_limit;
   here.stop = execution.stop;
-  const KMeansCertificate certificate = kmeans_certify(model, points, labels, weights, here);
+  const KMeansCertificate certificate = kmeans_certify(model, points, labels, weights, here, effort);
   return {{"bound", certificate.bound},
           {"gap", certificate.gap(inertia)},
           {"method", to_string(certificate.method)},
@@ -50,10 +58,10 @@ nlohmann::ordered_json certificate_json(const KMeansModel<T>& model, MatrixView<
 
 template nlohmann::ordered_json certificate_json(const KMeansModel<float>&, MatrixView<const float>,
                                                  VectorView<const std::int32_t>, VectorView<const float>, double,
-                                                 const Execution&);
+                                                 const Execution&, double);
 template nlohmann::ordered_json certificate_json(const KMeansModel<double>&, MatrixView<const double>,
                                                  VectorView<const std::int32_t>, VectorView<const double>, double,
-                                                 const Execution&);
+                                                 const Execution&, double);
 
 std::string certificate_text(const nlohmann::ordered_json& certificate, std::int64_t clusters) {
   const auto gap = certificate.at("gap").get<double>();

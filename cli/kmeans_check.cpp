@@ -47,7 +47,7 @@ struct CheckArguments {
   std::optional<double> inertia;
   KMeansCheckOptions options;
   bool strict = false;
-  bool certify = false;
+  CertifyArguments certify;
   files::ReadOptions reading;
   KMeansMetric metric = KMeansMetric::euclidean;
 
@@ -580,7 +580,7 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
   double computed = 0;
   Findings found;
   PointsToCertify<T> all;
-  if (arguments.certify) all = PointsToCertify<T>(inputs, session.execution);
+  if (arguments.certify.is_wanted) all = PointsToCertify<T>(inputs, session.execution);
   naming([&] {
     kmeans_detail::BlockCheck<T> check(model, weights_view, inputs.rows(), arguments.options);
     constexpr std::uint64_t result_bytes = sizeof(double) + 2 * sizeof(std::int32_t);
@@ -591,14 +591,15 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
                              const MatrixView<const T> view = points.view<T>();
                              const VectorView<const std::int32_t> own = labels.at(first, view.rows());
                              check.add(view, own, of_block(session.execution, first, inputs.rows()));
-                             if (arguments.certify) all.keep(view, own, first);
+                             if (arguments.certify.is_wanted) all.keep(view, own, first);
                              if (hashes) hash += cpu::hash_of_rows(view, first, threads, stop);
                              computed += core::seconds_since(begin);
                            });
     found.check = check.result(session.execution);
-    if (arguments.certify)
-      found.certificate = certificate_json(model, std::as_const(all.points).view(), std::as_const(all.labels).view(),
-                                           weights_view, found.check.inertia, session.execution);
+    if (arguments.certify.is_wanted)
+      found.certificate =
+          certificate_json(model, std::as_const(all.points).view(), std::as_const(all.labels).view(), weights_view,
+                           found.check.inertia, session.execution, arguments.certify.effort);
   });
   session.end_progress();
   found.strict = arguments.strict;
@@ -656,8 +657,8 @@ Action setup_check(Options& options, Session& session) {
       });
   options.flag("--strict", arguments->strict,
                "fail also if a fit that ended early has centroids that are not the means of its labels");
-  options.flag(
-      "--certify", arguments->certify,
+  add_certify_options(
+      options, arguments->certify,
       "also prove a lower bound for the inertia of every clustering into as many clusters; needs all points in "
       "memory");
   add_metric_option(options, arguments->metric, [arguments = arguments.get()] {

@@ -57,23 +57,24 @@ namespace detail {
 template <class T>
 GRADUS_EXPORT KMeansCertificate kmeans_certify(const KMeansModel<T>& model, MatrixView<const T> points,
                                                VectorView<const std::int32_t> labels, VectorView<const T> weights,
-                                               const Execution& execution);
+                                               const Execution& execution, double effort);
 
 }  // namespace detail
 
 /// Returns a lower bound for the inertia of every clustering of `points` (n x d) with optional weights into as many
 /// clusters as `model` has. The bound refers to the metric and standardization of the model; its centroids have no
-/// effect. `labels` has one label per point.
+/// effect. `labels` has one label per point. `effort` limits the search for potentials of points with two columns, as a
+/// multiple of the work of a usual fit (16 distances per point and cluster): more effort usually gives a larger bound.
 ///
-/// Throws InputError if shapes do not match, and for a label that is not a cluster, NaN, infinity and negative weights.
-/// Throws UnsupportedError for arrays in GPU memory, GPUs, variants and ranks, OutOfMemoryError if memory does not
-/// suffice, and InterruptedError after a stop request.
+/// Throws InputError if shapes do not match, for an effort that is negative or not finite, and for a label that is not
+/// a cluster, NaN, infinity and negative weights. Throws UnsupportedError for arrays in GPU memory, GPUs, variants and
+/// ranks, OutOfMemoryError if memory does not suffice, and InterruptedError after a stop request.
 template <class T, RowsOf<T> Points>
 KMeansCertificate kmeans_certify(const KMeansModel<T>& model, const Points& points,
                                  std::type_identity_t<VectorView<const std::int32_t>> labels,
                                  std::type_identity_t<VectorView<const T>> weights = {},
-                                 const Execution& execution = {}) {
-  return detail::kmeans_certify<T>(model, view_of(points), labels, weights, execution);
+                                 const Execution& execution = {}, double effort = 1) {
+  return detail::kmeans_certify<T>(model, view_of(points), labels, weights, execution, effort);
 }
 
 }  // namespace gradus

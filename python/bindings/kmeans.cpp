@@ -272,7 +272,7 @@ Fields check(const Input& centroids, const Input& points, const Input& labels, c
 
 Fields certify(const Input& centroids, const Input& points, const Input& labels, const std::optional<Input>& weights,
                const std::string& metric, const std::optional<Input>& mean, const std::optional<Input>& scale,
-               double inertia, const Request& request) {
+               double inertia, double effort, const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
     const auto rows = matrix_of<const T>(points, "points");
     const KMeansModel<T> model{matrix_of<const T>(centroids, "centroids"), choice<KMeansMetric>("metric", metric),
@@ -280,7 +280,7 @@ Fields certify(const Input& centroids, const Input& points, const Input& labels,
     const auto given = vector_of<const std::int32_t>(labels, "labels");
     const VectorView<const T> weighed = vector_of<T>(weights, "weights");
     const KMeansCertificate result = Job(request).run(
-        [&](const Execution& execution) { return kmeans_certify(model, rows, given, weighed, execution); });
+        [&](const Execution& execution) { return kmeans_certify(model, rows, given, weighed, execution, effort); });
     return nb::make_tuple(result.bound, result.gap(inertia), std::string(to_string(result.method)),
                           to_python(result.report));
   });
@@ -389,7 +389,7 @@ void bind_kmeans(nb::module_& module) {
   module.def("kmeans_predict", &predict, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
              arg("metric"), arg("mean").none(), arg("scale").none(), arg("stored").none(), arg("request"));
   module.def("kmeans_certify", &certify, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
-             arg("metric"), arg("mean").none(), arg("scale").none(), arg("inertia"), arg("request"));
+             arg("metric"), arg("mean").none(), arg("scale").none(), arg("inertia"), arg("effort"), arg("request"));
   module.def("kmeans_check", &check, arg("centroids"), arg("points"), arg("labels"), arg("weights").none(),
              arg("metric"), arg("mean").none(), arg("scale").none(), arg("tolerance"), arg("reference_rows"),
              arg("request"));

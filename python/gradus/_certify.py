@@ -32,6 +32,7 @@ def certify(
     weights: Any = None,
     inertia: float | None = None,
     metric: str | None = None,
+    effort: float = 1.0,
     threads: int | None = None,
     memory_limit: int | None = None,
     progress: Progress | None = None,
@@ -45,12 +46,14 @@ def certify(
     * `weights`: n numbers, or None: the weights of the fit
     * `inertia`: number to compare with the bound; None: the inertia of the result, if it has one
     * `metric`: "euclidean" or "cosine" for an array of centroids; None: the metric of the model, or "euclidean"
+    * `effort`: number, at least 0; limits the search for a bound of points with two columns, as a multiple of the work of
+        a usual fit. More effort usually gives a larger bound.
     * `threads`: int; None: all cores
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
     * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
 
     Returns a KMeansCertificate. Runs on the CPU. Raises UsageError if there are no labels, InputError for shapes that do
-    not match, labels that are no clusters, NaN, infinity and negative weights, UnsupportedError for arrays in GPU
+    not match, labels that are no clusters, NaN, infinity and negative weights or effort, UnsupportedError for arrays in GPU
     memory, and OutOfMemoryError if memory does not suffice for a copy of the points in float64.
 
     Examples
@@ -68,6 +71,7 @@ def certify(
     running = request("auto", None, threads, "none", None, memory_limit, None, progress)
     stated = given_inertia if inertia is None else float(inertia)
     bound, gap, method, report = _core.kmeans_certify(
-        means, rows, _as_labels(given_labels), weighed, by, mean, scale, 0.0 if stated is None else stated, running
+        means, rows, _as_labels(given_labels), weighed, by, mean, scale, 0.0 if stated is None else stated,
+        float(effort), running
     )
     return KMeansCertificate(bound, None if stated is None else gap, method, 1.0, report_of(report))

@@ -90,9 +90,9 @@ def optimum(points, clusters, weights, memory_limit=None, **_):
     return gradus.kmeans1d(points, clusters, weights=weights, memory_limit=memory_limit)
 
 
-def certificate(result, points, labels, weights, inertia, memory_limit=None, threads=None, **_):
+def certificate(result, points, labels, weights, inertia, effort, memory_limit=None, threads=None, **_):
     """Calls certify(), which lacks the arguments of devices."""
-    return gradus.certify(result, points, labels, weights=weights, inertia=inertia, threads=threads, memory_limit=memory_limit)
+    return gradus.certify(result, points, labels, weights=weights, inertia=inertia, effort=effort, threads=threads, memory_limit=memory_limit)
 
 
 def batch(points, clusters, block_size=None, **named):
@@ -150,7 +150,7 @@ CALLS_OF = {
         "weights": draw(maybe(arrays(1))), "tolerance": draw(sizes), "reference_rows": draw(numbers),
         "inertia": draw(maybe(sizes))}),
     "certify": lambda draw: (certificate, (draw(centroids), draw(arrays()), draw(arrays(1))), {
-        "weights": draw(maybe(arrays(1))), "inertia": draw(maybe(sizes))}),
+        "weights": draw(maybe(arrays(1))), "inertia": draw(maybe(sizes)), "effort": draw(sizes)}),
     "kmeans_transform": lambda draw: (gradus.kmeans_transform, (draw(centroids), draw(arrays())), {"out": draw(maybe(arrays()))}),
     "kmeans_initial_centroids": lambda draw: (gradus.kmeans_initial_centroids, (draw(arrays()), draw(numbers)), {}),
     "pair_histogram": lambda draw: (gradus.pair_histogram, (draw(arrays()),), {

@@ -43,6 +43,11 @@ namespace {
 /// Potentials are not computed if the groups give this share of the inertia.
 constexpr double good_enough = 0.95;
 
+/// Pairs of cells that the search for potentials may compare, per row and cluster and unit of effort. A fit computes
+/// about 16 distances per row and cluster, and 32 of them take the time of a pair.
+constexpr double pairs_of_effort = 0.5;
+constexpr double least_pairs = 0x1p16;
+
 /// A bound below this is 0.
 constexpr double least_bound = 0x1p-960;
 
@@ -50,8 +55,8 @@ template <class T>
 class CertificateJob {
  public:
   CertificateJob(const KMeansModel<T>& model, MatrixView<const T> points, VectorView<const std::int32_t> labels,
-                 VectorView<const T> weights, const Execution& execution)
-      : model_(model), points_(points), labels_(labels), weights_(weights), execution_(execution) {}
+                 VectorView<const T> weights, const Execution& execution, double effort)
+      : model_(model), points_(points), labels_(labels), weights_(weights), execution_(execution), effort_(effort) {}
 
   KMeansCertificate run() {
     const auto start = core::Clock::now();
@@ -76,6 +81,10 @@ class CertificateJob {
 
   void check() {
     execution::check_execution(execution_);
+    if (!(effort_ >= 0) || std::isinf(effort_))
+      throw InputError(
+          about("effort") + std::to_string(effort_) + " is not a multiple of the work of a fit; 1 is usual",
+          {.code = error_code::out_of_range, .value = std::to_string(effort_), .allowed = "at least 0"});
     if (execution_.communicator != nullptr)
       throw UnsupportedError(about("communicator") +
                              "a certificate needs all points in one process; leave the communicator out");
@@ -124,7 +133,7 @@ class CertificateJob {
     double best = found.value;
     result_.method = found.is_of_groups ? KMeansBound::groups : KMeansBound::spectrum;
     if (points_.columns() == 2 && best < good_enough * found.inertia) {
-      const double of_plane = room::plane_bound(rows, clusters(), threads_, execution_.stop);
+      const double of_plane = room::plane_bound(rows, clusters(), budget(), threads_, execution_.stop);
       if (of_plane > best) result_.method = KMeansBound::potentials;
       best = std::max(best, of_plane);
     }
@@ -133,6 +142,11 @@ class CertificateJob {
     const double half = model_.metric == KMeansMetric::cosine ? 0.5 : 1;
     result_.bound =
         root > 0 ? std::ldexp(half * root * root * room::rounded_down, 2 * rows.exponent + rows.weight_exponent) : 0;
+  }
+
+  double budget() const {
+    const double of_fit = static_cast<double>(points_.rows()) * static_cast<double>(clusters());
+    return std::max(effort_ * pairs_of_effort * of_fit, least_pairs);
   }
 
   void certify_column() {
@@ -174,6 +188,7 @@ class CertificateJob {
   VectorView<const std::int32_t> labels_;
   VectorView<const T> weights_;
   const Execution& execution_;
+  double effort_;
   std::optional<room::StandardizedPoints<T>> standardized_;
   Matrix<T> unit_;
   std::uint64_t limit_ = 0;
@@ -188,15 +203,18 @@ namespace detail {
 template <class T>
 KMeansCertificate kmeans_certify(const KMeansModel<T>& model, MatrixView<const T> points,
                                  VectorView<const std::int32_t> labels, VectorView<const T> weights,
-                                 const Execution& execution) {
-  return execution::whole_call(
-      execution, [&](const Execution& here) { return CertificateJob<T>(model, points, labels, weights, here).run(); });
+                                 const Execution& execution, double effort) {
+  return execution::whole_call(execution, [&](const Execution& here) {
+    return CertificateJob<T>(model, points, labels, weights, here, effort).run();
+  });
 }
 
 template KMeansCertificate kmeans_certify(const KMeansModel<float>&, MatrixView<const float>,
-                                          VectorView<const std::int32_t>, VectorView<const float>, const Execution&);
+                                          VectorView<const std::int32_t>, VectorView<const float>, const Execution&,
+                                          double);
 template KMeansCertificate kmeans_certify(const KMeansModel<double>&, MatrixView<const double>,
-                                          VectorView<const std::int32_t>, VectorView<const double>, const Execution&);
+                                          VectorView<const std::int32_t>, VectorView<const double>, const Execution&,
+                                          double);
 
 }  // namespace detail
 

@@ -13,9 +13,10 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::int64_t most_plane_groups = 4096;
-constexpr std::int32_t most_cells = 512;    ///< per side
-constexpr std::int32_t cells_of_block = 8;  ///< squares of the search begin with this side
-constexpr std::int32_t most_parts = 48;     ///< blocks per side
+constexpr std::int32_t most_cells = 512;     ///< per side
+constexpr std::int32_t cells_of_block = 8;   ///< squares of the search begin with this side
+constexpr std::int32_t most_parts = 48;      ///< blocks per side
+constexpr double potential_by_spread = 2.5;  ///< at first
 constexpr double most_potential_by_spread = 64;
 constexpr double widened = 1 + 0x1p-30;  ///< covers the rounding of a cell's borders
 
@@ -49,9 +50,9 @@ struct PlaneBlock {
 
 class PlaneBoundJob {
  public:
-  PlaneBoundJob(const GroupedRows& rows, std::int64_t clusters, int threads, const std::stop_token& stop)
+  PlaneBoundJob(const GroupedRows& rows, std::int64_t clusters, double budget, int threads, const std::stop_token& stop)
       : rows_(rows), clusters_(clusters), threads_(threads), stop_(stop),
-        groups_(static_cast<std::size_t>(rows.groups())), error_(error_of_sum(rows.rows() + 64)) {}
+        groups_(static_cast<std::size_t>(rows.groups())), error_(error_of_sum(rows.rows() + 64)), budget_(budget) {}
 
   double run() {
     measure_groups();
@@ -62,14 +63,16 @@ class PlaneBoundJob {
     double scale = 1;
     for (;;) {  // smaller cells give a better bound, and a search that takes up to 16 times as long
       double best_scale = scale;
-      for (const double change : {0.75, 1.0, 1.33}) {
+      for (const double change : {1.0, 0.75, 1.33}) {
+        if (best > 0 && spent_ + 2 * compared_ > budget_) continue;
         set_potentials(scale * change);
         const double bound = proven_bound(scale * change);
         if (bound > best) best_scale = scale * change;
         best = std::max(best, bound);
       }
       scale = best_scale;
-      if (compared_ > pairs_ / 16 || cells_ * 2 > most_cells || std::int64_t{cells_} * cells_ > 16 * rows_.rows())
+      if (spent_ + 16 * compared_ > budget_ || cells_ * 2 > most_cells ||
+          std::int64_t{cells_} * cells_ > 16 * rows_.rows())
         return best;
       cells_ *= 2;
       cells_of_part_ *= 2;
@@ -105,10 +108,13 @@ class PlaneBoundJob {
       spread_ += spread;
     }
     const double side = std::max(high_.x - low_.x, high_.y - low_.y);
-    pairs_ = std::clamp(256 * static_cast<double>(rows_.rows()) * static_cast<double>(clusters_), 0x1p20, 0x1p28);
-    // Cells of an eighth of the clusters' radius.
-    const double cells = spread_ > 0 ? 8 * side / std::sqrt(2 * spread_ / weight_) : 0;
-    cells_ = static_cast<std::int32_t>(std::clamp(cells, 64.0, 256.0)) / cells_of_block * cells_of_block;
+    // Cells of an eighth of the clusters' radius, or larger ones if the budget is small: a search compares about
+    // cells_^2 squares with the cells whose potentials reach them.
+    const double reach = spread_ > 0 ? std::sqrt(potential_by_spread * spread_ / weight_) / side : 0;
+    const double cells = reach > 0 ? 8 * std::sqrt(0.5 * potential_by_spread) / reach : 0;
+    const double affordable = reach > 0 ? std::pow(budget_ / (16 * reach * reach), 0.25) : 0;
+    cells_ = static_cast<std::int32_t>(std::clamp(std::min(std::max(cells, 64.0), affordable), 16.0, 256.0)) /
+             cells_of_block * cells_of_block;
     side_ = side * widened / cells_;
   }
 
@@ -124,7 +130,6 @@ class PlaneBoundJob {
   /// Adds the points to the cells. Entries are ordered by line, and in a line by column. The potentials that points
   /// have at first are in proportion to the spread of their groups.
   void fill_cells() {
-    constexpr double potential_by_spread = 2.5;
     const auto all = static_cast<std::size_t>(cells_) * static_cast<std::size_t>(cells_);
     std::vector<PlaneEntry> cells(all);
     for (std::size_t group = 0; group < groups_; ++group) {
@@ -177,12 +182,23 @@ class PlaneBoundJob {
   /// Raises the bound by changing the potentials of blocks. A block whose points are served from the places where F is
   /// large loses potential, and others gain. Rounding errors of this search only make the bound smaller.
   void choose_potentials() {
-    constexpr int steps = 120;
+    constexpr int most_steps = 120;
+    constexpr int few_steps = 40;
     constexpr double first_step = 0.2;
     constexpr double last_step = 0.005;
-    cells_of_part_ = (cells_ + most_parts - 1) / most_parts;
-    parts_ = (cells_ + cells_of_part_ - 1) / cells_of_part_;
-    collect_blocks();
+    const double share = 0.25 * budget_;
+    double of_step = 0;
+    for (std::int32_t parts = most_parts;; parts /= 2) {
+      cells_of_part_ = (cells_ + parts - 1) / parts;
+      parts_ = (cells_ + cells_of_part_ - 1) / cells_of_part_;
+      collect_blocks();
+      const double before = spent_;
+      best_estimate_ = estimate_bound();
+      of_step = 2 * (spent_ - before);
+      if (of_step * few_steps <= share || parts <= 6) break;
+    }
+    const int steps = static_cast<int>(std::clamp(share / of_step, 2.0, double{most_steps}));
+    chosen_.clear();
     for (int step = 0; step < steps; ++step) {
       honour_stop();
       const double estimate = estimate_bound();
@@ -225,7 +241,7 @@ class PlaneBoundJob {
 
   /// Calls use(place, excess) for the blocks whose means can serve a block, with its potential less the cost.
   template <class Use>
-  void for_places_of(const PlaneBlock& block, const Use& use) const {
+  void for_places_of(const PlaneBlock& block, const Use& use) {
     const double reach = std::sqrt(block.potential);
     const double side = side_ * cells_of_part_;
     const auto part_of = [&](double value, double low) {
@@ -236,6 +252,7 @@ class PlaneBoundJob {
       for (std::int32_t column = part_of(block.mean.x - reach, low_.x); column <= part_of(block.mean.x + reach, low_.x);
            ++column) {
         const auto place = place_in(line, parts_, column);
+        ++spent_;
         const double excess = block.potential - block.inner - squared(block.mean, blocks_[place].mean);
         if (blocks_[place].weight > 0 && excess > 0) use(place, excess);
       }
@@ -352,6 +369,7 @@ class PlaneBoundJob {
     }
     honour_stop();
     compared_ = static_cast<double>(compared);
+    spent_ += compared_;
     const double slack = static_cast<double>(rows_.rows()) * 6 * underflow;
     return std::max(sum * (1 - error_) - static_cast<double>(clusters_) * highest * rounded_up - slack, 0.0);
   }
@@ -376,18 +394,20 @@ class PlaneBoundJob {
   std::vector<PlaneBlock> blocks_;
   std::vector<double> served_;
   std::vector<double> chosen_;  ///< potentials, per block
-  double pairs_ = 0;            ///< most pairs of cells that a search should compare
-  double compared_ = 0;         ///< pairs that the latest search compared
-  double highest_ = 0;          ///< largest element of served_
-  double best_estimate_ = 0;    ///< of the bound
+  double budget_;               ///< pairs of cells that all searches may compare
+  double spent_ = 0;
+  double compared_ = 0;       ///< pairs that the latest search compared
+  double highest_ = 0;        ///< largest element of served_
+  double best_estimate_ = 0;  ///< of the bound
   double reach_ = 0;
 };
 
 }  // namespace
 
-double plane_bound(const GroupedRows& rows, std::int64_t clusters, int threads, const std::stop_token& stop) {
+double plane_bound(const GroupedRows& rows, std::int64_t clusters, double budget, int threads,
+                   const std::stop_token& stop) {
   if (rows.groups() == 0 || rows.groups() > most_plane_groups || rows.rows() <= clusters) return 0;
-  return PlaneBoundJob(rows, clusters, threads, stop).run();
+  return PlaneBoundJob(rows, clusters, budget, threads, stop).run();
 }
 
 std::uint64_t bytes_of_plane_bound() {

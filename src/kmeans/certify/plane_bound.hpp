@@ -20,8 +20,10 @@
 
 namespace gradus::kmeans_detail {
 
-/// Returns the bound in units of the grouped rows, and for these rows. They have two columns.
-double plane_bound(const GroupedRows& rows, std::int64_t clusters, int threads, const std::stop_token& stop);
+/// Returns the bound in units of the grouped rows, and for these rows. They have two columns. The search compares about
+/// `budget` pairs of cells. With a smaller budget, its cells are larger, and the bound is smaller.
+double plane_bound(const GroupedRows& rows, std::int64_t clusters, double budget, int threads,
+                   const std::stop_token& stop);
 
 /// Returns the bytes that plane_bound() needs in addition to the rows.
 std::uint64_t bytes_of_plane_bound();

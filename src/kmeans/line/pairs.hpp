@@ -27,6 +27,8 @@ inline core::TwoDoubles renormalized(double high, double low) {
   return {sum, low - (sum - high)};
 }
 
+inline core::TwoDoubles renormalized(core::TwoDoubles a) { return renormalized(a.high, a.low); }
+
 inline core::TwoDoubles negative(core::TwoDoubles a) { return {-a.high, -a.low}; }
 
 inline core::TwoDoubles plus(core::TwoDoubles a, core::TwoDoubles b) {

@@ -16,25 +16,43 @@ namespace {
 
 constexpr std::string_view while_sorting = "stopped while sorting the values";
 
-// Keys order as unsigned integers like the doubles that they encode.
-std::uint64_t key_of(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0 becomes 0
-  return bits ^ (bits >> 63 != 0 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
+/// Keys order as unsigned integers like the numbers that they encode.
+template <class T>
+struct KeyOf;
+template <>
+struct KeyOf<float> {
+  using Type = std::uint32_t;
+};
+template <>
+struct KeyOf<double> {
+  using Type = std::uint64_t;
+};
+
+template <class T>
+typename KeyOf<T>::Type key_of(T value) {
+  using Key = typename KeyOf<T>::Type;
+  constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
+  const auto bits = std::bit_cast<Key>(value + T{0});  // -0 becomes 0
+  return bits ^ ((bits & sign) != 0 ? ~Key{0} : sign);
 }
-double value_of(std::uint64_t key) {
-  return std::bit_cast<double>(key ^ (key >> 63 != 0 ? std::uint64_t{1} << 63 : ~std::uint64_t{0}));
+template <class T>
+T value_of(typename KeyOf<T>::Type key) {
+  using Key = typename KeyOf<T>::Type;
+  constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
+  return std::bit_cast<T>(key ^ ((key & sign) != 0 ? sign : ~Key{0}));
 }
 
 /// Sorts the keys, and the weights with them if there are any: a radix sort that skips digits in which all keys agree.
-void sort_keys(std::vector<std::uint64_t>& keys, std::vector<double>& weights, const std::stop_token& stop) {
+template <class Key>
+void sort_keys(std::vector<Key>& keys, std::vector<double>& weights, const std::stop_token& stop) {
   constexpr int bits = 11;
-  constexpr int digits = 6;
-  constexpr std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+  constexpr int digits = (8 * sizeof(Key) + bits - 1) / bits;
+  constexpr Key mask = (Key{1} << bits) - 1;
   std::vector<std::array<std::uint32_t, mask + 1>> counts(digits);
-  for (const std::uint64_t key : keys)
+  for (const Key key : keys)
     for (int digit = 0; digit < digits; ++digit)
       ++counts[static_cast<std::size_t>(digit)][key >> (bits * digit) & mask];
-  std::vector<std::uint64_t> sorted(keys.size());
+  std::vector<Key> sorted(keys.size());
   std::vector<double> sorted_weights(weights.size());
   for (int digit = 0; digit < digits; ++digit) {
     core::honour_stop(stop, while_sorting);
@@ -57,7 +75,7 @@ void sort_keys(std::vector<std::uint64_t>& keys, std::vector<double>& weights, c
 template <class T>
 LineValues sorted_line(MatrixView<const T> points, VectorView<const T> weights, const std::stop_token& stop) {
   LineValues line;
-  std::vector<std::uint64_t> keys;
+  std::vector<typename KeyOf<T>::Type> keys;
   keys.reserve(static_cast<std::size_t>(points.rows()));
   line.weights.reserve(static_cast<std::size_t>(weights.size()));
   for (std::int64_t row = 0; row < points.rows(); ++row) {
@@ -65,12 +83,14 @@ LineValues sorted_line(MatrixView<const T> points, VectorView<const T> weights, 
       if (!(weights[row] > 0)) continue;
       line.weights.push_back(static_cast<double>(weights[row]));
     }
-    keys.push_back(key_of(static_cast<double>(points(row, 0))));
+    keys.push_back(key_of(points(row, 0)));
   }
   sort_keys(keys, line.weights, stop);
+  line.values.reserve(keys.size());
+  line.first.reserve(keys.size() + 1);
   for (std::size_t index = 0; index < keys.size(); ++index) {
     if (index > 0 && keys[index] == keys[index - 1]) continue;
-    line.values.push_back(value_of(keys[index]));
+    line.values.push_back(static_cast<double>(value_of<T>(keys[index])));
     line.first.push_back(static_cast<std::int32_t>(index));
   }
   line.first.push_back(static_cast<std::int32_t>(keys.size()));
@@ -93,32 +113,33 @@ LineSums::LineSums(const LineValues& line, const std::stop_token& stop) : values
   const auto middle = std::ranges::upper_bound(line.first, line.first.back() / 2) - line.first.begin() - 1;
   origin_ = line.values[static_cast<std::size_t>(middle)] * scale_;
 
-  const auto terms_of = [&](std::int64_t group) {
+  const auto terms_of = [&](std::int64_t group, double sign) {
     const auto index = static_cast<std::size_t>(group);
-    core::TwoDoubles weight{static_cast<double>(line.first[index + 1] - line.first[index]), 0};
+    core::TwoDoubles weight{sign * (line.first[index + 1] - line.first[index]), 0};
     if (!line.weights.empty()) {
       weight = {};
       for (auto member = line.first[index]; member < line.first[index + 1]; ++member)
-        weight = plus(weight, {line.weights[static_cast<std::size_t>(member)] * weight_scale, 0});
+        weight = plus(weight, {sign * line.weights[static_cast<std::size_t>(member)] * weight_scale, 0});
     }
     const core::TwoDoubles offset = two_sum(line.values[index] * scale_, -origin_);
     const core::TwoDoubles product = times(offset, weight);
     return Node{weight, product, times(product, offset)};
   };
-  for (std::int64_t group = middle; group < groups; ++group) {
+  // The low parts are added without renormalizing them, which is faster, but in short runs, so that they stay small.
+  const auto plus_term = [](core::TwoDoubles sum, core::TwoDoubles term) {
+    const core::TwoDoubles high = two_sum(sum.high, term.high);
+    return core::TwoDoubles{high.high, sum.low + (high.low + term.low)};
+  };
+  const auto place_sums = [&](std::int64_t from, std::int64_t group, double sign) {
     if (group % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
-    const Node& here = nodes_[static_cast<std::size_t>(group)];
-    const Node term = terms_of(group);
-    nodes_[static_cast<std::size_t>(group + 1)] = {plus(here.weight, term.weight), plus(here.sum, term.sum),
-                                                   plus(here.squares, term.squares)};
-  }
-  for (std::int64_t group = middle; group-- > 0;) {
-    if (group % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
-    const Node& next = nodes_[static_cast<std::size_t>(group + 1)];
-    const Node term = terms_of(group);
-    nodes_[static_cast<std::size_t>(group)] = {minus(next.weight, term.weight), minus(next.sum, term.sum),
-                                               minus(next.squares, term.squares)};
-  }
+    Node sums = nodes_[static_cast<std::size_t>(from)];
+    if (group % 16 == 0) sums = {renormalized(sums.weight), renormalized(sums.sum), renormalized(sums.squares)};
+    const Node term = terms_of(group, sign);
+    nodes_[static_cast<std::size_t>(2 * group + 1 - from)] = {
+        plus_term(sums.weight, term.weight), plus_term(sums.sum, term.sum), plus_term(sums.squares, term.squares)};
+  };
+  for (std::int64_t group = middle; group < groups; ++group) place_sums(group, group, 1);
+  for (std::int64_t group = middle; group-- > 0;) place_sums(group + 1, group, -1);
   largest_slack_ = unit_ * weight(0, groups) + least_slack;
 }
 
@@ -133,6 +154,17 @@ core::TwoDoubles LineSums::precise_cost(std::int64_t first, std::int64_t last) c
   const core::TwoDoubles cost = minus(squares, over(times(sum, sum), weight));
   if (!(cost.high > 0)) return {};
   return cost.high > squares.high ? squares : cost;
+}
+
+LineMoments LineSums::moments(std::int64_t first, std::int64_t last) const {
+  const Node& a = nodes_[static_cast<std::size_t>(first)];
+  const Node& b = nodes_[static_cast<std::size_t>(last)];
+  const core::TwoDoubles origin = two_sum(values_[static_cast<std::size_t>(last)] * scale_, -origin_);
+  const core::TwoDoubles weight = minus(b.weight, a.weight);
+  const core::TwoDoubles sum = minus(b.sum, a.sum);
+  const core::TwoDoubles moved = minus(sum, times(origin, weight));
+  const core::TwoDoubles squares = minus(minus(b.squares, a.squares), times(origin, plus(sum, moved)));
+  return {weight.high, moved.high, std::max(squares.high, 0.0)};
 }
 
 LineMean LineSums::mean(std::int64_t first, std::int64_t last) const {

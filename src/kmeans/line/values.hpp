@@ -37,6 +37,19 @@ struct LineMean {
   double error = 0;
 };
 
+/// Sums over a range of groups: weights, and weighted offsets from some value and their squares.
+struct LineMoments {
+  double weight = 0;
+  double sum = 0;
+  double squares = 0;
+
+  void add(double of_weight, double offset) {
+    weight += of_weight;
+    sum += of_weight * offset;
+    squares += of_weight * offset * offset;
+  }
+};
+
 /// Sums over the groups before each position, as pairs of doubles. Values are scaled by a power of two to at most 1/2,
 /// and weights to at most 1. The sums are of offsets from a value in the middle, and start there, so that values far
 /// from the middle cause no errors in sums near it.
@@ -68,14 +81,21 @@ class LineSums {
 
   double largest_slack() const { return largest_slack_; }
 
-  /// Return approximate sums over a range, and the difference of two values.
+  /// Return sums over a range, and the difference of two values.
   double weight(std::int64_t first, std::int64_t last) const {
-    return nodes_[static_cast<std::size_t>(last)].weight.high - nodes_[static_cast<std::size_t>(first)].weight.high;
+    const core::TwoDoubles a = nodes_[static_cast<std::size_t>(first)].weight;
+    const core::TwoDoubles b = nodes_[static_cast<std::size_t>(last)].weight;
+    return (b.high - a.high) + (b.low - a.low);
   }
   double squares(std::int64_t first, std::int64_t last) const {
     return nodes_[static_cast<std::size_t>(last)].squares.high - nodes_[static_cast<std::size_t>(first)].squares.high;
   }
-  double extent(std::int64_t from, std::int64_t to) const { return offset(to) - offset(from); }
+  double extent(std::int64_t from, std::int64_t to) const {
+    return (values_[static_cast<std::size_t>(to)] - values_[static_cast<std::size_t>(from)]) * scale_;
+  }
+
+  /// Returns the sums of the groups first to last - 1, with offsets from the value of the group `last`.
+  LineMoments moments(std::int64_t first, std::int64_t last) const;
 
   LineMean mean(std::int64_t first, std::int64_t last) const;
 

@@ -2,21 +2,18 @@
 // with the concave Monge property and applications", 1994).
 //
 // A clustering is a path over positions, and a step from position i to j costs w(i, j) plus a penalty. With the right
-// penalty, the best path has the wanted number of steps. Let G(j) be the cost of the best path to j, and H(j) of the
-// best path from j. No best clustering has a border at j if G(j) + H(j) exceeds the cost of the best path.
-//
-// The rounded G must be proven. w satisfies the quadrangle inequality, so for i < i' the difference
-// (G(i) + w(i, j)) - (G(i') + w(i', j)) does not decrease with j. Two comparisons per position therefore prove that no
-// position is a better predecessor than the one that was chosen, up to a loss that is added up.
+// penalty, the best path has the wanted number of steps, and is a best clustering. The excesses (relaxed_paths.hpp) of
+// the steps of any best clustering then add up to 0, except for rounding errors. So no step with a larger excess is in
+// a best clustering, and the borders follow step by step from the last position.
 #include "kmeans/line/windows.hpp"
 
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "core/stop.hpp"
-#include "kmeans/line/pairs.hpp"
+#include "kmeans/line/relaxed_paths.hpp"
 
 namespace gradus::kmeans_detail {
 
@@ -24,47 +21,12 @@ namespace {
 
 constexpr std::string_view while_searching = "stopped while searching the borders";
 
-/// The costs of ranges between some positions, in ascending order.
-struct ForwardCosts {
-  const LineSums& sums;
-  std::span<const std::int32_t> positions;  ///< empty: all positions
-
-  std::int32_t steps() const {
-    return static_cast<std::int32_t>(positions.empty() ? sums.groups() : std::ssize(positions) - 1);
-  }
-  LineCost operator()(std::int32_t from, std::int32_t to) const {
-    if (positions.empty()) return sums.cost(from, to);
-    return sums.cost(positions[static_cast<std::size_t>(from)], positions[static_cast<std::size_t>(to)]);
-  }
-  core::TwoDoubles precise(std::int32_t from, std::int32_t to) const {
-    if (positions.empty()) return sums.precise_cost(from, to);
-    return sums.precise_cost(positions[static_cast<std::size_t>(from)], positions[static_cast<std::size_t>(to)]);
-  }
-  double slack(std::int32_t from, std::int32_t to) const {
-    if (positions.empty()) return sums.slack(from, to);
-    return sums.slack(positions[static_cast<std::size_t>(from)], positions[static_cast<std::size_t>(to)]);
-  }
-};
-
-/// The same costs for paths that start at the last position.
-struct BackwardCosts {
-  const LineSums& sums;
-
-  std::int32_t steps() const { return static_cast<std::int32_t>(sums.groups()); }
-  LineCost operator()(std::int32_t from, std::int32_t to) const { return sums.cost(steps() - to, steps() - from); }
-  core::TwoDoubles precise(std::int32_t from, std::int32_t to) const {
-    return sums.precise_cost(steps() - to, steps() - from);
-  }
-  double slack(std::int32_t from, std::int32_t to) const { return sums.slack(steps() - to, steps() - from); }
-};
-
-/// The best paths from position 0 to all positions with a penalty for each step.
-template <class Costs>
-class PenalizedPaths {
+/// The best paths over few positions, which only guide the search over all of them.
+class SparsePaths {
  public:
-  PenalizedPaths(const Costs& costs, const std::stop_token& stop)
-      : costs_(costs), stop_(stop), steps_(costs.steps()), slack_(2 * costs.sums.largest_slack()),
-        best_(static_cast<std::size_t>(steps_) + 1), from_(best_.size()) {}
+  SparsePaths(const LineSums& sums, std::vector<std::int32_t> positions)
+      : sums_(sums), positions_(std::move(positions)), steps_(static_cast<std::int32_t>(positions_.size()) - 1),
+        best_(positions_.size()), from_(positions_.size()) {}
 
   /// Finds the best predecessors by a queue of the positions that will be best next.
   void search(double penalty) {
@@ -75,133 +37,81 @@ class PenalizedPaths {
     std::vector<Candidate> queue{{0, 1}};
     std::size_t head = 0;
     for (std::int32_t to = 1; to <= steps_; ++to) {
-      poll(to);
       while (head + 1 < queue.size() && queue[head + 1].start <= to) ++head;
-      set(to, queue[head].from, value(queue[head].from, to) + penalty);
+      from_[static_cast<std::size_t>(to)] = queue[head].from;
+      best_[static_cast<std::size_t>(to)] = value(queue[head].from, to) + penalty;
       if (to == steps_) break;
-      while (queue.back().start > to && excess(to, queue.back().from, std::max(queue.back().start, to + 1)).value < 0)
+      const auto is_better = [&](std::int32_t other, std::int32_t at) { return value(to, at) < value(other, at); };
+      while (queue.back().start > to && is_better(queue.back().from, std::max(queue.back().start, to + 1)))
         queue.pop_back();
       const std::int32_t other = queue.back().from;
-      const auto wins = [&](std::int32_t at) { return excess(to, other, at).value < 0; };
-      std::int32_t below = std::max(queue.back().start - 1, to);  // does not win here
+      std::int32_t below = std::max(queue.back().start - 1, to);  // is not better here
       std::int32_t stride = 1;
-      while (stride <= steps_ - below && !wins(below + stride)) {
+      while (stride <= steps_ - below && !is_better(other, below + stride)) {
         below += stride;
         stride = std::min(2 * stride, 1 << 28);
       }
       std::int32_t above = stride <= steps_ - below ? below + stride : steps_ + 1;
       while (below + 1 < above) {
         const std::int32_t middle = below + (above - below) / 2;
-        if (wins(middle)) above = middle;
-        else below = middle;
+        (is_better(other, middle) ? above : below) = middle;
       }
       if (above <= steps_) queue.push_back({to, above});
     }
   }
 
-  double to(std::int32_t position) const { return best_[static_cast<std::size_t>(position)]; }
+  std::span<const std::int32_t> from() const { return from_; }
   double cost() const { return best_.back(); }
 
-  /// Returns the positions of the best path, from the last one to 0.
+  /// Returns the path to the last position, in numbers of positions, from the last one to 0.
   std::vector<std::int32_t> path() const {
     std::vector<std::int32_t> path{steps_};
     while (path.back() > 0) path.push_back(from_[static_cast<std::size_t>(path.back())]);
     return path;
   }
 
-  /// Returns a bound of to(j) - (to(i) + w(i, j) + penalty) over all i < j, with the exact w.
-  double loss() const {
-    double of_owners = 0;  // the sum over the positions that are predecessors
-    double of_others = 0;  // the largest one of the other positions
-    double rounding = 0;   // the largest error of to(j) as the cost of its path
-    const auto loss_at = [&](std::int32_t other, std::int32_t chosen, std::int32_t at) {
-      const Excess found = excess(other, chosen, at);
-      return found.value > found.error ? 0 : found.error - found.value;
-    };
-    for (std::int32_t at = 1; at <= steps_; ++at) {
-      poll(at);
-      const std::int32_t owner = from_[static_cast<std::size_t>(at)];
-      rounding = std::max(rounding, 0x1p-49 * costs_(owner, at).squares + costs_.slack(owner, at));
-      const std::int32_t before = at == 1 ? 0 : from_[static_cast<std::size_t>(at) - 1];
-      if (owner == before) continue;
-      of_owners += loss_at(before, owner, at);
-      if (owner < at - 1) of_owners += loss_at(owner, before, at - 1);
-      for (std::int32_t other = before + 1; other < owner; ++other) {
-        of_others = std::max(of_others, loss_at(other, owner, at));
-        if (other < at - 1) of_others = std::max(of_others, loss_at(other, before, at - 1));
-      }
-    }
-    const std::int32_t last = from_.back();
-    for (std::int32_t other = last + 1; other < steps_; ++other)
-      of_others = std::max(of_others, loss_at(other, last, steps_));
-    return of_owners + of_others + rounding + 0x1p-51 * cost();
-  }
-
  private:
-  double best(std::int32_t position) const { return best_[static_cast<std::size_t>(position)]; }
-  double value(std::int32_t from, std::int32_t to) const { return best(from) + costs_(from, to).cost; }
-
-  struct Excess {
-    double value;
-    double error;
-  };
-  /// Returns the difference that it makes to the path to `to` if `one`, and not `other`, is its predecessor.
-  Excess excess(std::int32_t one, std::int32_t other, std::int32_t to) const {
-    const LineCost a = costs_(one, to);
-    const LineCost b = costs_(other, to);
-    const double value_one = best(one) + a.cost;
-    const double value_other = best(other) + b.cost;
-    const double squares = a.squares + b.squares;
-    const double difference = value_one - value_other;
-    const double rounding = 0x1p-48 * squares + 0x1p-51 * (value_one + value_other);
-    if (std::abs(difference) > rounding + slack_) return {difference, rounding + slack_};
-    const double slack = costs_.slack(one, to) + costs_.slack(other, to);
-    if (std::abs(difference) > rounding + slack) return {difference, rounding + slack};
-    const core::TwoDoubles costs = minus(costs_.precise(one, to), costs_.precise(other, to));
-    const core::TwoDoubles precise = plus(costs, two_sum(best(one), -best(other)));
-    return {precise.high, 0x1p-95 * (squares + value_one + value_other) + slack + 0x1p-52 * std::abs(precise.high)};
+  double value(std::int32_t from, std::int32_t to) const {
+    return best_[static_cast<std::size_t>(from)] +
+           sums_.cost(positions_[static_cast<std::size_t>(from)], positions_[static_cast<std::size_t>(to)]).cost;
   }
 
-  void set(std::int32_t to, std::int32_t from, double value) {
-    best_[static_cast<std::size_t>(to)] = value;
-    from_[static_cast<std::size_t>(to)] = from;
-  }
-  void poll(std::int32_t position) const {
-    if (position % 0x4000 == 0) core::honour_stop(stop_, while_searching);
-  }
-
-  const Costs& costs_;
-  const std::stop_token& stop_;
+  const LineSums& sums_;
+  std::vector<std::int32_t> positions_;
   std::int32_t steps_;
-  double slack_;
   std::vector<double> best_;
   std::vector<std::int32_t> from_;
 };
 
-/// Searches for a penalty with which the best path has the wanted number of steps.
+/// Searches for a penalty with which the best path has the wanted number of steps. The cost of the best path with k
+/// steps is a convex function of k, and a penalty is the slope of a tangent.
 class PenaltySearch {
  public:
   PenaltySearch(std::int64_t steps, double first) : wanted_(static_cast<double>(steps)), penalty_(first) {}
 
   double penalty() const { return penalty_; }
 
-  /// Returns false if no other penalty is worth a try.
-  bool next(std::int64_t found) {
-    const double ratio = static_cast<double>(found) / wanted_;
-    (ratio > 1 ? least_ : most_) = penalty_;
-    if (most_ == 0 || least_ == 0) {
-      penalty_ *= std::pow(ratio, 4);  // the third power would be exact for a uniform distribution
-      return penalty_ > 0x1p-900 && penalty_ < 0x1p900;
-    }
-    penalty_ = least_ + (most_ - least_) / 2;
-    return (most_ - least_) * std::abs(ratio - 1) * wanted_ > 0x1p-12 * least_ && least_ < penalty_ && penalty_ < most_;
+  /// Takes the steps and the cost, without penalties, of the best path. Returns false if no other penalty is worth a
+  /// try: the path is best for one of the penalties before, too, so that no path is between both.
+  bool next(std::int64_t steps, double cost) {
+    const Found found{static_cast<double>(steps), cost};
+    Found& side = found.steps > wanted_ ? many_ : few_;
+    if (few_.steps > 0 && many_.steps > 0 && found.steps == side.steps) return false;
+    side = found;
+    if (few_.steps > 0 && many_.steps > 0) penalty_ = (few_.cost - many_.cost) / (many_.steps - few_.steps);
+    else penalty_ *= std::pow(found.steps / wanted_, 4);  // the third power would be exact for a uniform distribution
+    return penalty_ > 0x1p-900 && penalty_ < 0x1p900;
   }
 
  private:
+  struct Found {
+    double steps = 0;  ///< 0: none
+    double cost = 0;
+  };
   double wanted_;
   double penalty_;
-  double least_ = 0;  ///< too small: too many steps; 0: unknown
-  double most_ = 0;   ///< too large; 0: unknown
+  Found few_;
+  Found many_;
 };
 
 /// Returns a path with the wanted number of steps, made of the beginning of a path with fewer steps and the end of a
@@ -232,11 +142,11 @@ std::vector<LineWindow> all_positions(std::int64_t groups, std::int64_t clusters
   return windows;
 }
 
-/// Returns a first guess of the penalty, and positions that are dense where clusters will be narrow, so that each
-/// cluster has about `per_cluster` of them. The cube root of the density of the values gives the density of the
-/// clusters (Panter and Dite, 1951).
-std::vector<std::int32_t> sparse_positions(const LineSums& sums, std::int64_t clusters, int per_cluster,
-                                           double& penalty) {
+/// Returns a first guess of the penalty, and positions behind wide gaps. They are dense where clusters will be narrow,
+/// so that each cluster has about `per_cluster` of them. The cube root of the density of the values gives the density
+/// of the clusters (Panter and Dite, 1951).
+std::vector<std::int32_t> sparse_positions(const LineSums& sums, std::int64_t clusters, double& penalty) {
+  constexpr int per_cluster = 64;
   const auto groups = static_cast<std::int32_t>(sums.groups());
   const std::int32_t blocks = std::min<std::int32_t>(groups, 4096);
   const auto start = [&](std::int32_t block) {
@@ -256,8 +166,17 @@ std::vector<std::int32_t> sparse_positions(const LineSums& sums, std::int64_t cl
     const std::int32_t length = start(block + 1) - start(block);
     const double wanted = total > 0 ? std::ceil(shares[static_cast<std::size_t>(block)] / unit) : 1;
     const auto parts = static_cast<std::int32_t>(std::clamp<double>(wanted, 1, length));
-    for (std::int32_t part = 1; part <= parts; ++part)
-      positions.push_back(start(block) + static_cast<std::int32_t>(std::int64_t{length} * part / parts));
+    for (std::int32_t part = 1; part <= parts; ++part) {
+      const auto last = start(block) + static_cast<std::int32_t>(std::int64_t{length} * part / parts);
+      std::int32_t widest = last;
+      double gap = last < groups ? sums.extent(last - 1, last) : 1;  // no gap is wider than 1
+      for (std::int32_t at = positions.back() + 1; at < last; ++at) {
+        const double here = sums.extent(at - 1, at);
+        if (here > gap) widest = at;
+        gap = std::max(gap, here);
+      }
+      positions.push_back(widest);
+    }
   }
   return positions;
 }
@@ -266,100 +185,138 @@ std::vector<std::int32_t> sparse_positions(const LineSums& sums, std::int64_t cl
 class WindowSearch {
  public:
   WindowSearch(const LineSums& sums, std::int64_t clusters, const std::stop_token& stop)
-      : sums_(sums), clusters_(clusters), stop_(stop), ahead_{sums, {}}, behind_{sums}, forward_(ahead_, stop),
-        backward_(behind_, stop) {}
+      : sums_(sums), clusters_(clusters), stop_(stop), paths_(sums, stop) {}
 
   std::vector<LineWindow> windows() {
-    const double cost = cost_of_guess();
-    if (!std::isfinite(cost)) return all_positions(sums_.groups(), clusters_);
-    backward_.search(penalty_);
-    // An outlier that costs more with its neighbour alone than all clusters of the guess is a cluster without errors.
-    std::int64_t first = 0;
-    std::int64_t last = sums_.groups();
-    while (last - first > 2 && sums_.cost(last - 2, last).cost > 2 * cost) --last;
-    while (last - first > 2 && sums_.cost(first, first + 2).cost > 2 * cost) ++first;
-    // The excess of the guess over the bound, the losses of all steps of a path, and the error of the cost of the
-    // guess.
-    const double steps = static_cast<double>(clusters_);
-    const double most_steps = std::max(steps, forward_.cost() / penalty_);
-    const double error = std::max(cost + steps * penalty_ - forward_.cost(), 0.0) +
-                         2 * (most_steps * (forward_.loss() + backward_.loss()) + 0x1p-47 * sums_.squares(first, last) +
-                              4 * steps * sums_.slack(first, last));
-    return windows_of_runs(error);
+    const std::vector<std::int32_t> guess = guessed_path();
+    if (guess.empty()) return all_positions(sums_.groups(), clusters_);
+    // The excesses of a best clustering add up to at most this sum, and those below 0 to at least -loss.
+    double sum = 0;
+    for (std::size_t index = 1; index < guess.size(); ++index) {
+      const RelaxedPaths::Excess step = paths_.excess(guess[index], guess[index - 1]);
+      sum += std::max(step.value + step.error, 0.0);
+    }
+    // Bounds from another position of a window may have the loss of two more steps, twice.
+    const RelaxedPaths::Loss loss = paths_.loss(clusters_);
+    return windows_of(sum * (1 + 0x1p-20) + loss.of_path + 4 * loss.of_step);
   }
 
  private:
-  /// Sets the penalty, and returns the cost of a clustering that is nearly the best one. Returns infinity if there is
-  /// none. The penalty of few positions is nearly the penalty of more positions.
-  double cost_of_guess() {
+  /// Finds a penalty with which the best path has the wanted number of steps, and returns that path. If there is none,
+  /// returns a path that is spliced of two, or no path. The penalty of few positions is nearly the penalty of more.
+  std::vector<std::int32_t> guessed_path() {
     double penalty = 0;
-    double first = 0;
-    for (const int per_cluster : {16, 128}) {
-      const std::vector<std::int32_t> positions = sparse_positions(sums_, clusters_, per_cluster, first);
-      if (penalty == 0) penalty = first;
-      if (!(penalty > 0)) return std::numeric_limits<double>::infinity();
-      if (std::ssize(positions) > sums_.groups() / 2) break;
-      const ForwardCosts sparse{sums_, positions};
-      PenalizedPaths<ForwardCosts> paths(sparse, stop_);
-      path_with(paths, penalty, 60);
-      penalty = penalty_;
+    const std::vector<std::int32_t> positions = sparse_positions(sums_, clusters_, penalty);
+    if (!(penalty > 0)) return {};
+    std::optional<SparsePaths> sparse;
+    for (const std::size_t spacing : {4, 1}) {
+      std::vector<std::int32_t> some;
+      for (std::size_t index = 0; index + 1 < positions.size(); index += spacing) some.push_back(positions[index]);
+      some.push_back(positions.back());
+      sparse.emplace(sums_, std::move(some));
+      path_with(
+          [&](double next) {
+            sparse->search(next);
+            core::honour_stop(stop_, while_searching);
+            return sparse->path();
+          },
+          [&] { return sparse->cost(); }, penalty, 60);
     }
-    const std::vector<std::int32_t> path = path_with(forward_, penalty, 12);
-    if (path.empty()) return std::numeric_limits<double>::infinity();
-    double cost = 0;
-    for (std::size_t index = 1; index < path.size(); ++index) cost += sums_.cost(path[index], path[index - 1]).cost;
-    return cost;
+    return path_with(
+        [&](double next) {
+          paths_.search(next, positions, sparse->from());
+          return paths_.path();
+        },
+        [&] { return paths_.cost(); }, penalty, 30);
   }
 
-  /// Changes the penalty until the best path has the wanted number of steps, and returns that path. If there is none,
-  /// returns a path that is spliced of two.
-  template <class Paths>
-  std::vector<std::int32_t> path_with(Paths& paths, double penalty, int attempts) {
+  template <class PathOf, class Cost>
+  std::vector<std::int32_t> path_with(const PathOf& path_of, const Cost& cost, double& penalty, int attempts) const {
     PenaltySearch search(clusters_, penalty);
     std::vector<std::int32_t> few;
     std::vector<std::int32_t> many;
     do {
-      penalty_ = search.penalty();
-      paths.search(penalty_);
-      std::vector<std::int32_t> path = paths.path();
+      penalty = search.penalty();
+      std::vector<std::int32_t> path = path_of(penalty);
       const std::int64_t steps = std::ssize(path) - 1;
       if (steps == clusters_) return path;
       (steps < clusters_ ? few : many) = std::move(path);
-      if (!search.next(steps)) break;
+      if (!search.next(steps, cost() - static_cast<double>(steps) * penalty)) break;
     } while (--attempts > 0);
     return few.empty() || many.empty() ? std::vector<std::int32_t>() : spliced(few, many, clusters_);
   }
 
-  /// Groups the possible positions into runs that hold at most one border each, because a step within a run costs too
-  /// much. The borders are then in different runs.
-  std::vector<LineWindow> windows_of_runs(double error) const {
+  bool is_possible(std::int32_t from, std::int32_t to, double most) const {
+    const RelaxedPaths::Excess step = paths_.excess(from, to);
+    return step.value - step.error <= most;
+  }
+
+  /// Follows the steps whose excess is at most `most` from the last position to the first. The first predecessor of a
+  /// window is a predecessor of its first position, and the last one of its last position, by the inequality of
+  /// relaxed_paths.hpp. Positions that no step reaches are removed.
+  std::vector<LineWindow> windows_of(double most) const {
     const auto groups = static_cast<std::int32_t>(sums_.groups());
-    std::vector<LineWindow> runs;
-    for (std::int32_t at = 1; at < groups; ++at) {
-      if (!(forward_.to(at) + backward_.to(groups - at) <= forward_.cost() + error)) continue;
-      if (runs.empty() || !(forward_.to(at) - forward_.to(runs.back().first) < penalty_ - 8 * error))
-        runs.push_back({at, at});
-      runs.back().last = at;
-    }
     std::vector<LineWindow> windows = all_positions(groups, clusters_);
-    const std::int64_t spare = std::ssize(runs) - (clusters_ - 1);
-    if (spare < 0) return windows;  // cannot happen
-    for (std::int64_t border = 1; border < clusters_; ++border) {
+    for (std::int64_t border = clusters_; border-- > 1;) {
+      core::honour_stop(stop_, while_searching);
+      const LineWindow to = windows[static_cast<std::size_t>(border + 1)];
       LineWindow& window = windows[static_cast<std::size_t>(border)];
-      window.first = std::max(window.first, runs[static_cast<std::size_t>(border - 1)].first);
-      window.last = std::min(window.last, runs[static_cast<std::size_t>(border - 1 + spare)].last);
+      window.first = std::max(window.first, first_from(to.first, most));
+      window.last = std::min(window.last, last_from(to.last, most));
+    }
+    for (std::int64_t border = 1; border < clusters_; ++border) {
+      core::honour_stop(stop_, while_searching);
+      LineWindow& window = windows[static_cast<std::size_t>(border)];
+      const LineWindow before = windows[static_cast<std::size_t>(border - 1)];
+      const auto is_reached = [&](std::int32_t to) {
+        for (std::int32_t from = before.first; from <= std::min(before.last, to - 1); ++from)
+          if (is_possible(from, to, most)) return true;
+        return false;
+      };
+      window.first = std::max(window.first, before.first + 1);
+      if (before.size() * window.size() > 0x10000) continue;  // would take too long
+      while (window.first < window.last && !is_reached(window.first)) ++window.first;
+      while (window.first < window.last && !is_reached(window.last)) --window.last;
     }
     return windows;
+  }
+
+  /// Returns the first predecessor of a position. By the same inequality, no predecessor is before a position with a
+  /// larger excess that is on a best path to this position or to one before it.
+  std::int32_t first_from(std::int32_t to, double most) const {
+    std::int32_t first = paths_.from(to);
+    std::int32_t owned = to;
+    for (std::int32_t from = first; from-- > 0;) {
+      if (is_possible(from, to, most)) {
+        first = from;
+        continue;
+      }
+      while (owned > 1 && paths_.from(owned) > from) --owned;
+      if (paths_.from(owned) == from) break;
+    }
+    return first;
+  }
+
+  /// Returns the last predecessor, in the same way.
+  std::int32_t last_from(std::int32_t to, double most) const {
+    if (to == sums_.groups()) return paths_.last_from(most);
+    std::int32_t last = paths_.from(to);
+    std::int32_t owned = to;
+    for (std::int32_t from = last + 1; from < to; ++from) {
+      if (is_possible(from, to, most)) {
+        last = from;
+        continue;
+      }
+      while (owned < sums_.groups() && paths_.from(owned) < from) ++owned;
+      if (paths_.from(owned) == from) break;
+    }
+    return last;
   }
 
   const LineSums& sums_;
   std::int64_t clusters_;
   const std::stop_token& stop_;
-  ForwardCosts ahead_;
-  BackwardCosts behind_;
-  PenalizedPaths<ForwardCosts> forward_;
-  PenalizedPaths<BackwardCosts> backward_;
-  double penalty_ = 0;
+  RelaxedPaths paths_;
 };
 
 }  // namespace

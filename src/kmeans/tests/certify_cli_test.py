@@ -39,6 +39,23 @@ class CertifyTest(Case):
         self.assertGreater(gap, 1e-4)
         self.assertIn(f"into 2 clusters is better by more than {math.ceil(gap * 1e4) / 100:.2f} %", text)
 
+    def test_effort_changes_the_bound_of_two_columns(self):
+        plane = self.array("plane.npy", [row[:2] for row in self.rows] + [[row[1], 40 - row[0]] for row in self.rows])
+        bounds = []
+        for effort in ("1", "100"):
+            folder = self.path(effort)
+            self.succeed("kmeans", plane, "-k", 3, "--certify", "--certify-effort", effort, "-o", folder, "--quiet")
+            summary = os.path.join(folder, "summary.json")
+            bounds.append(json.loads(content(summary))["certificate"]["bound"])
+            again = self.succeed("kmeans", "--repeat", summary, "--json").stdout
+            self.assertEqual(json.loads(again)["certificate"]["bound"], bounds[-1])
+            checked = self.succeed("check", folder, plane, "--certify", "--certify-effort", effort, "--json").stdout
+            self.assertEqual(json.loads(checked)["certificate"]["bound"], bounds[-1])
+        self.assertGreater(bounds[1], bounds[0])
+        answer = gradus("kmeans", plane, "-k", 3, "--certify-effort", 2)
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("no effect", answer.stderr)
+
     def test_repeated_run_certifies_again(self):
         folder = self.path("first")
         self.succeed("kmeans", self.points, "-k", 3, "--certify", "-o", folder, "--quiet")

@@ -74,14 +74,15 @@ Quad optimum_of(const Sample& sample) {
   return best[subsets - 1];
 }
 
-KMeansCertificate certificate_of(const Sample& sample, KMeansMetric metric = KMeansMetric::euclidean, int threads = 1) {
+KMeansCertificate certificate_of(const Sample& sample, KMeansMetric metric = KMeansMetric::euclidean, int threads = 1,
+                                 double effort = 1) {
   Matrix<double> centroids(sample.clusters, sample.points.columns());
   std::fill_n(centroids.data(), centroids.rows() * centroids.columns(), 1.0);
   Execution execution;
   execution.device = Device::cpu;
   execution.threads = threads;
   const KMeansModel<double> model{std::as_const(centroids).view(), metric, {}};
-  return kmeans_certify(model, sample.points, sample.labels_view(), sample.weights_view(), execution);
+  return kmeans_certify(model, sample.points, sample.labels_view(), sample.weights_view(), execution, effort);
 }
 
 /// Returns labels of Lloyd's algorithm, of one iteration, or random ones.
@@ -372,7 +373,8 @@ TEST(Certify, PotentialsNeverExceedTheOptimumOfAllPartitions) {
       const Sample sample = sample_of(kind, seed, 2);
       const kmeans_detail::GroupedRows rows = kmeans_detail::grouped_rows<double>(
           sample.points, sample.labels_view(), sample.weights_view(), sample.clusters, 1, {});
-      const double bound = kmeans_detail::plane_bound(rows, sample.clusters, 1, {});
+      const double budget = std::ldexp(1.0, 8 * static_cast<int>(seed % 4));
+      const double bound = kmeans_detail::plane_bound(rows, sample.clusters, budget, 1, {});
       const double root = std::sqrt(bound) - std::sqrt(rows.moved);
       const Quad optimum = optimum_of(sample);
       ASSERT_TRUE(root < 0 ||
@@ -392,8 +394,10 @@ TEST(Certify, PotentialsBoundPointsThatFillASquare) {
       if (column == 0) sample.labels[static_cast<std::size_t>(row)] = 0;
       if (sample.points(row, column) > 32768) sample.labels[static_cast<std::size_t>(row)] += 1 << column;
     }
-  const KMeansCertificate found = certificate_of(sample);
+  const KMeansCertificate found = certificate_of(sample, KMeansMetric::euclidean, 1, 400);
   EXPECT_EQ(found.method, KMeansBound::potentials);
+  EXPECT_LT(certificate_of(sample).bound, found.bound);
+  EXPECT_EQ(certificate_of(sample, KMeansMetric::euclidean, 3, 400).bound, found.bound);
   EXPECT_LT(found.gap(static_cast<double>(inertia_of(sample, sample.labels))), 0.3);
   EXPECT_TRUE(Quad{found.bound} <= inertia_of(sample, sample.labels));
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -239,6 +240,87 @@ TEST(OptimumOfDoubles, IsTheBestOfManyValues) {
       EXPECT_NEAR(found, least, 1e-12 * least + 1e-300) << "kind " << kind << ", k " << clusters;
       EXPECT_TRUE(std::is_sorted(result.centroids.data(), result.centroids.data() + clusters));
     }
+}
+
+/// Returns the first positions of the clusters of the sorted values: the least borders of all best clusterings.
+std::vector<std::size_t> least_starts(const std::vector<double>& values, std::size_t clusters) {
+  const std::size_t many = values.size();
+  std::vector<std::vector<std::size_t>> from(clusters + 1, std::vector<std::size_t>(many + 1));
+  std::vector<long double> before(many + 1, std::numeric_limits<long double>::infinity());
+  before[0] = 0;
+  for (std::size_t cluster = 1; cluster <= clusters; ++cluster) {
+    std::vector<long double> best(many + 1, std::numeric_limits<long double>::infinity());
+    for (std::size_t to = cluster; to <= many; ++to) {
+      long double sum = 0;
+      long double squares = 0;
+      for (std::size_t first = to; first-- > cluster - 1;) {
+        const long double value = static_cast<long double>(values[first]) - values[many / 2];
+        sum += value;
+        squares += value * value;
+        const long double cost = before[first] + squares - sum * sum / static_cast<long double>(to - first);
+        if (cost > best[to] + 1e-12L * (1 + best[to])) continue;
+        from[cluster][to] = first;
+        best[to] = std::min(best[to], cost);
+      }
+    }
+    before.swap(best);
+  }
+  std::vector<std::size_t> starts(clusters);
+  std::size_t at = many;
+  for (std::size_t cluster = clusters; cluster > 0; --cluster) starts[cluster - 1] = at = from[cluster][at];
+  return starts;
+}
+
+// The relaxation must hold where its guesses fail: ties, gaps, few values per cluster.
+TEST(OptimumOfDoubles, ChoosesTheLeastBordersAmongManyTies) {
+  std::mt19937_64 random(7);
+  constexpr std::size_t many = 240;
+  for (int kind = 0; kind < 6; ++kind)
+    for (const std::size_t clusters : {69, 70, 90, 119, 121, 160, 200, 238}) {
+      std::vector<double> values;
+      double value = 0;
+      for (std::size_t index = 0; index < many; ++index) {
+        const std::array<double, 6> gaps{1,
+                                         index % 2 == 0 ? 1.0 : 2.0,
+                                         static_cast<double>(1 + random() % 2),
+                                         index % 40 == 39 ? 1000.0 : 1.0,
+                                         random() % 16 == 0 ? 100.0 : static_cast<double>(1 + random() % 3),
+                                         index < many / 2 ? 1.0 : 8.0};
+        values.push_back(value += gaps[static_cast<std::size_t>(kind)]);
+      }
+      const std::vector<std::size_t> starts = least_starts(values, clusters);
+      std::vector<double> shuffled = values;
+      std::ranges::shuffle(shuffled, random);
+      const KMeans1dResult<double> result = optimum(shuffled, static_cast<std::int64_t>(clusters));
+      for (std::size_t cluster = 0; cluster < clusters; ++cluster) {
+        const std::size_t end = cluster + 1 < clusters ? starts[cluster + 1] : many;
+        ASSERT_EQ(result.counts[cluster], static_cast<std::int64_t>(end - starts[cluster]))
+            << "kind " << kind << ", k " << clusters << ", cluster " << cluster;
+      }
+    }
+}
+
+// Each outlier is a cluster. The other values, 60 orders of magnitude smaller, are clustered as if alone.
+TEST(OptimumOfDoubles, ClustersTinyValuesNextToOutliers) {
+  std::mt19937_64 random(8);
+  std::vector<double> tiny;
+  std::vector<double> weights;
+  for (int index = 0; index < 20000; ++index) {
+    tiny.push_back(1e-30 * std::normal_distribution<double>()(random));
+    weights.push_back(static_cast<double>(random() % 3));
+  }
+  for (const bool weighted : {false, true}) {
+    std::vector<double> all = tiny;
+    std::vector<double> of_all = weighted ? weights : std::vector<double>(tiny.size(), 1.0);
+    for (const double outlier : {-3e30, 1e30, 2e30, 4e30}) {
+      all.push_back(outlier);
+      of_all.push_back(1);
+    }
+    const KMeans1dResult<double> alone = optimum(tiny, 50, weighted ? weights : std::vector<double>());
+    const KMeans1dResult<double> result = optimum(all, 54, of_all);
+    for (std::int64_t row = 0; row < std::ssize(tiny); ++row)
+      ASSERT_EQ(result.labels[row], alone.labels[row] + 1) << row;
+  }
 }
 
 TEST(OptimumOfDoubles, FindsPlantedClusters) {
