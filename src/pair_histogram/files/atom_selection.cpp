@@ -203,7 +203,7 @@ class AtomSelection::Evaluator {
   }
 
   std::string no_match() const {
-    const std::string none = message("it matches none of the " + std::to_string(atoms_) + " atoms");
+    std::string none = message("it matches none of the " + std::to_string(atoms_) + " atoms");
     if (atoms_ == 0) return none;
     std::string there = "; they have the indices 0 to " + std::to_string(atoms_ - 1);
     const AtomLabels& labels = frame_.labels;
