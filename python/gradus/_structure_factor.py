@@ -87,8 +87,8 @@ def structure_factor(
             if select is not None:
                 points = points[_rows_of(library, source if frame.source is None else frame.source, select, "select", len(points))]
             if grid is None:
-                grid = _core.structure_factor_vectors(box, q_max, q_width, vectors_per_bin or 0, frame.dimensions == "xy")
-            wave = _core.structure_factor_waves(box, grid)
+                grid = np.asarray(_core.structure_factor_vectors(box, q_max, q_width, vectors_per_bin or 0, frame.dimensions == "xy"))
+            wave = np.asarray(_core.structure_factor_waves(box, grid))
             values = np.asarray(_core.structure_factor(
                 np.ascontiguousarray(points, np.float64), box, grid,
                 request("cpu", None, threads, "none", None, memory_limit, None, None),
