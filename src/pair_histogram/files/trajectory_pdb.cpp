@@ -159,13 +159,14 @@ class PdbFrames : public TextFrames {
 }  // namespace
 
 extern constinit const TrajectoryFormat pdb_trajectories{
-    .file = {.name = "PDB",
-             .endings = ".pdb .ent",
-             .rules =
-                 "The records `ATOM` and `HETATM` in their columns. A frame ends with `ENDMDL` or `END`. Alternate "
-                 "locations are atoms, too. `CRYST1` gives the box of the frames that follow, unless its lengths "
-                 "are all 1 or 0; with a space group other than P 1 give `--box`. Names, residues, elements and "
-                 "ids are read for selections. Other records are ignored, but a damaged name, such as `ATOMM`, is refused"},
+    .file =
+        {.name = "PDB",
+         .endings = ".pdb .ent",
+         .rules =
+             "The records `ATOM` and `HETATM` in their columns. A frame ends with `ENDMDL` or `END`. Alternate "
+             "locations are atoms, too. `CRYST1` gives the box of the frames that follow, unless its lengths "
+             "are all 1 or 0; with a space group other than P 1 give `--box`. Names, residues, elements and "
+             "ids are read for selections. Other records are ignored, but a damaged name, such as `ATOMM`, is refused"},
     .unit = LengthUnit::angstrom,
     .recognises =
         [](std::string_view beginning) {
