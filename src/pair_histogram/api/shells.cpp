@@ -55,16 +55,16 @@ double ball_in_pyramid(double depth, double height, double angle, double radius)
          radius * radius * radius / 3 * (cosines(angle) - cosines(straight));
 }
 
-/// Returns the sum over the sides of a triangle with the corner `foot` and the side from `from` to `to`.
+/// Returns the size over a triangle whose corners are zero, `from` and `to`, from two right triangles of `part`. It is
+/// negative if the triangle turns against the normal.
 template <class Part>
-double over_side(const Vector& foot, const Vector& from, const Vector& to, const Vector& normal, const Part& part) {
+double over_side(const Vector& from, const Vector& to, const Vector& normal, const Part& part) {
   const Vector along = sum(to, from, -1);
   const double length = std::sqrt(dot(along, along));
-  const Vector first = sum(from, foot, -1);
-  const double signed_height = dot(cross(first, along), normal) / length;
+  const double signed_height = dot(cross(from, along), normal) / length;
   const double height = std::abs(signed_height);
   if (height == 0) return 0;
-  const double start = dot(first, along) / length;
+  const double start = dot(from, along) / length;
   const double end = start + length;
   const auto up_to = [&](double place) {
     return std::copysign(part(height, std::atan2(std::abs(place), height)), place);
@@ -108,7 +108,7 @@ class BallInCell {
     }
     double size = 0;
     for (std::size_t side = 0; side < 4; ++side)
-      size += over_side({}, corners[side], corners[(side + 1) % 4], normal, [&](double height, double angle) {
+      size += over_side(corners[side], corners[(side + 1) % 4], normal, [&](double height, double angle) {
         return depth > 0 ? ball_in_pyramid(depth, height, angle, radius) : disc_in_triangle(height, angle, radius);
       });
     return std::abs(size);
