@@ -85,13 +85,21 @@ files::Points make_points(const PointSet& set, files::ElementType type, files::R
                                          : generate<double>(specification, set, reading.stop);
 }
 
-void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths) {
+void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths,
+                              const std::vector<std::string>& lists) {
   const auto is_table = [](const std::string& path) { return !path.empty() && files::is_table(path); };
-  const std::pair<bool, const char*> given[] = {{reading.header != files::HeaderLine::automatic, "--header"},
-                                                {reading.style.group != 0, "--thousands"},
+  const auto is_table_of_points = [&](const std::string& path) {
+    return is_table(path) && std::ranges::find(lists, path) == lists.end();
+  };
+  const std::pair<bool, const char*> of_points[] = {{reading.header != files::HeaderLine::automatic, "--header"},
+                                                    {reading.missing != files::Missing::error, "--missing"}};
+  for (const auto& [is_given, option] : of_points)
+    if (is_given && std::ranges::none_of(paths, is_table_of_points))
+      throw UsageError(std::string(option) +
+                       " is for points in tables of text (.csv, .tsv, .txt, standard input); no input has such points");
+  const std::pair<bool, const char*> given[] = {{reading.style.group != 0, "--thousands"},
                                                 {reading.style.decimal != files::Decimal::automatic, "--decimal"},
-                                                {!reading.comment.is_default(), "--comment"},
-                                                {reading.missing != files::Missing::error, "--missing"}};
+                                                {!reading.comment.is_default(), "--comment"}};
   for (const auto& [is_given, option] : given)
     if (is_given && std::ranges::none_of(paths, is_table))
       throw UsageError(std::string(option) +
@@ -144,10 +152,10 @@ std::vector<Axis> PointAxes::axes() {
   };
 }
 
-void PointAxes::prepare(const InputCallbacks& callbacks, const std::vector<std::string>& tables) {
-  std::vector<std::string> inputs = tables;
+void PointAxes::prepare(const InputCallbacks& callbacks, const std::vector<std::string>& lists) {
+  std::vector<std::string> inputs = lists;
   inputs.push_back(is_file() ? data_ : "");
-  require_table_for_header(reading_, inputs);
+  require_table_for_header(reading_, inputs, lists);
   // A file is read once for each element type, and each time it causes the same note. Repetitions of a note are not
   // printed.
   if (callbacks.note)

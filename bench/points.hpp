@@ -33,9 +33,12 @@ std::vector<std::string> generator_names();
 /// not on the machine. A stop request (reading.stop) ends making and reading.
 files::Points make_points(const PointSet& set, files::ElementType type, files::ReadOptions reading);
 
-inline constexpr std::string_view header_help = "whether the first line of a .csv, .tsv or .txt names its columns";
-/// Throws UsageError if --header is given but no input is a text table. Ignores empty paths.
-void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths);
+inline constexpr std::string_view header_help =
+    "whether the first line of points in a .csv, .tsv or .txt names its columns";
+/// Throws UsageError if an option of text tables is given but no input is one. Ignores empty paths. `lists` are the
+/// inputs with one number per row, to which --header and --missing do not apply.
+void require_table_for_header(const files::ReadOptions& reading, const std::vector<std::string>& paths,
+                              const std::vector<std::string>& lists = {});
 
 /// The axes of measurements on points: data, shape, dtype and header.
 class PointAxes {
@@ -44,8 +47,9 @@ class PointAxes {
   explicit PointAxes(PointSet usual) : usual_(std::move(usual)), data_(usual_.generator) {}
 
   std::vector<Axis> axes();
-  /// Checks the axes after they are parsed. `tables` are other files that are read with the same options.
-  void prepare(const InputCallbacks& callbacks, const std::vector<std::string>& tables = {});
+  /// Checks the axes after they are parsed. `lists` are files with one number per row that are read with the
+  /// same options.
+  void prepare(const InputCallbacks& callbacks, const std::vector<std::string>& lists = {});
   std::vector<std::string> files() const;
   /// Multiplies all numbers of points by `share`, but does not reduce them below `least`.
   void scale(double share, std::int64_t least);

@@ -140,7 +140,7 @@ files::PointsOf<T> read_matrix_as(const std::string& path, files::ReadOptions re
 
 template <class T>
 files::VectorOf<T> read_vector_as(const std::string& path, const files::ReadOptions& reading) {
-  const files::PointsOf<T> matrix = files::without_gaps(read_matrix_as<T>(path, files::with_all_columns(reading)));
+  const files::PointsOf<T> matrix = files::without_gaps(read_matrix_as<T>(path, files::of_list(reading)));
   const std::int64_t rows = matrix.view.rows();
   const std::int64_t columns = matrix.view.columns();
   if (rows != 1 && columns != 1)

@@ -688,7 +688,7 @@ int run_kmeans(KMeansArguments& arguments, Session& session) {
     require_names(arguments);
     require_checkpoint_name(arguments.options.checkpoint);
     require_one_standard_input(read);
-    require_table_for_header(arguments.reading, read);
+    require_table_for_header(arguments.reading, read, {arguments.weights});
   });
   prepare_session(arguments, session);
   std::optional<execution::GpuStart> gpu_start(std::in_place, session.execution);

@@ -89,9 +89,9 @@ void prepare_codebooks(const KMeansArguments& arguments, Session& session) {
   if (!kmeans_detail::graph_file(session.execution).empty()) refuse("--dump-graph: the graph belongs to one fit");
   if (!arguments.page.empty()) refuse("--report: the page shows one fit");
   if (arguments.options.standardize)
-    throw UnsupportedError("--standardize: codebooks are in the units of the points; leave it out");
+    throw UsageError("--standardize: codebooks are in the units of the points; leave it out");
   if (session.chooses_gpus)
-    throw UnsupportedError("--gpus auto: its model knows a single fit; name the GPUs of --subspaces, or all");
+    throw UsageError("--gpus auto: its model knows a single fit; name the GPUs of --subspaces, or all");
   if (session.execution.device == Device::automatic && session.execution.gpus.empty())
     session.execution.device = Device::cpu;
 }
@@ -147,7 +147,7 @@ void add_fit_options(Options& options, KMeansArguments& arguments, Session& sess
       continue;
     }
     CLI::Option& option = options.row(row, &fit);
-    if (row.name == "restarts") option.transform([](const std::string& text) { return text == "auto" ? "0" : text; });
+    if (row.name == "restarts") options.word(option, "auto", "0");
     if (kmeans_detail::is_of_optimum(row)) continue;
     options.ineffective_if(option, [&arguments, &fit, &row, why_optimal]() -> std::string {
       if (arguments.optimal) return why_optimal();

@@ -101,7 +101,7 @@ RecordedFacts recorded_facts(const nlohmann::json& summary, const std::string& f
 class LabelsFile {
  public:
   LabelsFile(std::string path, const files::ReadOptions& reading, std::int64_t clusters)
-      : path_(std::move(path)), reading_(files::with_all_columns(reading)), clusters_(clusters) {
+      : path_(std::move(path)), reading_(files::of_list(reading)), clusters_(clusters) {
     reading_.columns.expected = {"label"};
     reading_.type = files::ElementType::f64;  // holds every label exactly
     if (const auto shape = files::shape_in_rows(path_, reading_); shape && shape->columns == 1) {
@@ -240,11 +240,11 @@ CheckInputs open_inputs(const CheckArguments& arguments, const Session& session)
   std::vector<std::string> read{inputs.fit.centroids, inputs.labels, arguments.weights};
   read.insert(read.end(), arguments.inputs.begin(), arguments.inputs.end());
   require_one_standard_input(read);
-  require_table_for_header(reading, read);
+  require_table_for_header(reading, read, {inputs.labels, arguments.weights});
   require_weights_of_fit(arguments, inputs);
   inputs.centroids = files::read_points(inputs.fit.centroids, files::with_all_columns(reading));
   if (!inputs.recorded) inputs.fit.column_names = inputs.centroids.column_names;
-  if (reading.columns.taken.empty()) reading.columns.expected = inputs.fit.column_names;
+  expect_columns_of_fit(reading, inputs.fit, arguments.result);
   open_points(arguments, reading, inputs);
   const files::ElementType type = std::max(inputs.centroids.type(), inputs.points.type());
   inputs.centroids = files::convert(std::move(inputs.centroids), type, inputs.fit.centroids, reading.stop);

@@ -23,6 +23,16 @@ std::string key_of(const EnumName<KMeansCriterion>& criterion) { return core::wi
 
 Json json_of(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
+/// Returns a suggestion if the word is a range with another mark between its numbers, such as 2-5.
+std::string meant_range(const std::string& word) {
+  constexpr const char* digits = "0123456789";
+  const std::size_t mark = word.find_first_not_of(digits);
+  if (mark == 0 || mark == std::string::npos) return "";
+  const std::size_t last = word.find_first_not_of("-:. ", mark);
+  if (last == mark || last == std::string::npos || word.find_first_not_of(digits, last) != std::string::npos) return "";
+  return fmt::format(" (did you mean {}..{}?)", word.substr(0, mark), word.substr(last));
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parse_cluster_counts(const std::string& text) {
@@ -30,8 +40,8 @@ std::vector<std::int64_t> parse_cluster_counts(const std::string& text) {
   const auto number = [&text](const std::string& word) {
     if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos)
       throw UsageError(
-          fmt::format("-k: {} is neither a number of clusters, such as 8, nor several, such as 2..20 or 4,8,16",
-                      core::excerpt(text)));
+          fmt::format("-k: {} is neither a number of clusters, such as 8, nor several, such as 2..20 or 4,8,16{}",
+                      core::excerpt(text), meant_range(word)));
     return parse_whole("-k", word, 1, std::numeric_limits<std::int32_t>::max());
   };
   std::vector<std::int64_t> counts;

@@ -75,7 +75,7 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session, Su
   std::vector<std::string> inputs{fit.centroids, arguments.weights};
   inputs.insert(inputs.end(), files.begin(), files.end());
   require_one_standard_input(inputs);
-  require_table_for_header(reading, inputs);
+  require_table_for_header(reading, inputs, {arguments.weights});
   if (folder)
     for (const std::string_view name : {centroids_name, standardized_name, codebooks_name, codes_name, summary_name})
       inputs.push_back(std::filesystem::path(arguments.centroids) / name);
@@ -87,7 +87,7 @@ Inputs read_inputs(const PredictArguments& arguments, const Session& session, Su
   files::Points centroids = fit.subspaces > 0 ? read_codebooks(fit.centroids, fit.subspaces, reading.stop)
                                               : files::read_points(fit.centroids, files::with_all_columns(reading));
   if (!folder) fit.column_names = centroids.column_names;
-  if (reading.columns.taken.empty()) reading.columns.expected = fit.column_names;
+  expect_columns_of_fit(reading, fit, arguments.centroids);
   BlockFiles points;
   for (const std::string& file : files) {
     const files::Points& head = points.add(file, reading);

@@ -209,6 +209,12 @@ void require_names_of_centroids(const files::Points& points, const std::string& 
                   shown(input), list_of(points.column_names), shown(centroids), list_of(names)));
 }
 
+void expect_columns_of_fit(files::ReadOptions& reading, const FittedFolder& fit, const std::string& path) {
+  if (!reading.columns.taken.empty()) return;
+  reading.columns.expected = fit.column_names;
+  reading.columns.expected_by = (is_folder(path) ? "the fit in '" : "'") + path + "'";
+}
+
 void require_columns_of_fit(const files::Points& points, std::int64_t dimensions, const FittedFolder& fit,
                             const std::string& folder, const std::string& input) {
   const auto columns = [](std::int64_t count, const std::vector<std::string>& names) {

@@ -101,6 +101,10 @@ void require_alike(const FittedFolder& fit, const std::string& folder, std::int6
 void require_names_of_centroids(const files::Points& points, const std::string& input,
                                 const std::vector<std::string>& names, const std::string& centroids);
 
+/// Makes readers find the columns of points by the names of the centroids' columns, unless --columns chooses them.
+/// `path` is the folder of the fit or the file of centroids.
+void expect_columns_of_fit(files::ReadOptions& reading, const FittedFolder& fit, const std::string& path);
+
 /// Throws InputError if the columns of the points differ from the columns to which the centroids were fitted. The error
 /// names input and folder.
 void require_columns_of_fit(const files::Points& points, std::int64_t dimensions, const FittedFolder& fit,

@@ -174,6 +174,16 @@ void Options::variant_options(const core::Ladder& ladder, Execution& execution) 
   }
 }
 
+CLI::Option& Options::word(CLI::Option& option, const std::string& word, const std::string& value) {
+  option.transform([word, value](const std::string& text) { return text == word ? value : text; });
+  option.option_text(option.get_option_text() + "|" + word);
+  std::string help = option.get_description();
+  help.insert(help.find("; " + value + ":") + 2 + value.size(), " or " + word);
+  option.description(help);
+  values_[&option].choices.push_back(word);
+  return option;
+}
+
 CLI::Option& Options::not_repeated(CLI::Option& option) {
   values_[&option].is_result = false;
   return option;

@@ -111,6 +111,9 @@ class Options {
   /// Adds an axis of a measurement. `gradus bench` and experiments parse its values in the same way.
   CLI::Option& axis(const bench::Axis& axis);
 
+  /// Makes the option accept a word in place of `value`, which the help then names after "VALUE:".
+  CLI::Option& word(CLI::Option& option, const std::string& word, const std::string& value);
+
   static CLI::Option& required(CLI::Option& option);
   /// Marks an option that names an output, so that --repeat does not take the option from a record.
   CLI::Option& not_repeated(CLI::Option& option);

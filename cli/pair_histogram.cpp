@@ -100,7 +100,7 @@ void complete_bins_of_frames(Arguments& arguments) {
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
   if (is_complete || !arguments.options.box.empty() || files::is_stream(arguments.input)) return;
   files::FrameReader reader(arguments.input, arguments.reading);
-  const double least = least_reach(arguments, reader);
+  const double least = naming_frame(false, 0, arguments.input, [&] { return least_reach(arguments, reader); });
   if (std::isfinite(least)) bins.cutoff = least;
 }
 
@@ -151,26 +151,11 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
         seconds_of(read + sum.read, "histogram", phases, core::seconds_since(write_start), core::seconds_since(start));
     return all;
   };
-  if (destination.is_file()) {
-    core::AtomicFile& file = destination.file();
-    if (destination.format() == TableFormat::npy) {
-      files::write_npy_table(file, table.columns);
-    } else {
-      const std::string text =
-          destination.format() == TableFormat::csv ? csv_text(table.columns) : json_text(summary());
-      file.expect(text.size());
-      file.write(text);
-    }
-    file.commit();
-  }
   if (page)
     write_page(
         *page, summary(), [](Page&) {}, session);
-  if (session.json) {
-    session.print_json(summary());
-    return 0;
-  }
-  if (!destination.is_file()) session.print(csv_text(table.columns));
+  deliver_table(destination, session, table, summary);
+  if (session.json) return 0;
   session.note(closing_line(sum, dtype, core::seconds_since(start), threads) +
                (destination.is_file() ? fmt::format("; wrote '{}'", arguments.output) : ""));
   return 0;
@@ -217,12 +202,55 @@ void limit_memory(files::FrameReader& reader, const Execution& execution) {
   });
 }
 
+/// Returns the reason why options of pairs have no effect.
+NoEffectReason not_for_waves(const Arguments& arguments) {
+  return [&arguments] { return arguments.has_waves() ? "--structure-factor counts no pairs" : ""; };
+}
+
+/// Called with --structure-factor. Throws an error for a request that S(q) cannot satisfy.
+void check_waves(const Arguments& arguments, const Session& session) {
+  const Execution& execution = session.execution;
+  if (execution.device == Device::gpu || !execution.gpus.empty() || session.chooses_gpus)
+    throw UnsupportedError("--structure-factor runs on the CPU; leave out --device gpu and --gpus");
+  if (session.job) throw UnsupportedError("--structure-factor runs in one process, and a launcher has started several");
+  if (!execution.variant.empty())
+    throw UsageError("--variant has no effect: --structure-factor has one way to run", {.code = error_code::no_effect});
+  if (arguments.is_weighted() || arguments.is_cross() || arguments.radial || arguments.partial || arguments.exclude ||
+      arguments.options.fold || arguments.options.beyond_half || !arguments.page.empty())
+    throw UsageError(
+        "--structure-factor sums over one set of points; leave out --weights, --weight-column, --cross, "
+        "--cross-select, --rdf, --partial, --exclude-same, --fold, --beyond-half and --report",
+        {.code = error_code::argument_conflict});
+}
+
 void add_bin_options(Options& options, Arguments& arguments) {
-  options.heading("Bins");
+  options.heading("Bins", not_for_waves(arguments));
   PairHistogramOptions& own = arguments.options;
   for (const bench::Axis& axis : bench::bin_axes(own, arguments.edges))
     options.row(core::option_row<PairHistogramOptions>(core::with_underscores(axis.name)), &own, axis.parse);
   options.flag("--centers", arguments.centers, "also write a column with the centre of each bin");
+}
+
+/// Adds --structure-factor and its options.
+void add_wave_options(Options& options, Arguments& arguments) {
+  options.heading("Structure factor");
+  options.value(
+      "--structure-factor", "QMAX,WIDTH",
+      "write S(q) instead of the histogram: in bins of this width up to this wave number, from the waves that "
+      "fit the box",
+      [&waves = arguments.waves](const std::string& text) {
+        const std::vector<std::string> parts = parse_list("--structure-factor", text);
+        if (parts.size() != 2)
+          throw UsageError("--structure-factor: " + core::excerpt(text) +
+                           " is not two numbers QMAX,WIDTH, such as 10,0.1");
+        waves.q_max = parse_positive("--structure-factor", parts[0]);
+        waves.width = parse_positive("--structure-factor", parts[1]);
+      });
+  options.ineffective_if(options.whole<std::int64_t>("--vectors-per-bin", arguments.waves.vectors_per_bin,
+                                                     "sum over at most this many waves of each bin, evenly spread; 0: "
+                                                     "over all",
+                                                     0, 1'000'000'000),
+                         [&arguments] { return arguments.has_waves() ? "" : "it needs --structure-factor"; });
 }
 
 void add_space_options(Options& options, Arguments& arguments) {
@@ -242,6 +270,7 @@ void add_space_options(Options& options, Arguments& arguments) {
     own.dimensions = text;
   });
   options.row(row("fold"), &own);
+  options.row(row("beyond_half"), &own);
   options.flag("--rdf", arguments.radial,
                "also compute the radial distribution g, the density around a point, and the coordination number");
   options.ineffective_if(
@@ -250,10 +279,10 @@ void add_space_options(Options& options, Arguments& arguments) {
       [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
   options.ineffective_if(
       options.whole<std::int64_t>("--blocks", arguments.blocks,
-                                  "for --rdf: also write standard errors, from the spread of this many blocks of "
-                                  "consecutive frames [none]",
+                                  "for --rdf and --structure-factor: also write standard errors, from the spread of "
+                                  "this many blocks of consecutive frames [none]",
                                   2, 1'000'000),
-      [&arguments] { return arguments.radial ? "" : "it needs --rdf"; });
+      [&arguments] { return arguments.radial || arguments.has_waves() ? "" : "it needs --rdf or --structure-factor"; });
 }
 
 void add_atom_options(Options& options, Arguments& arguments) {
@@ -265,9 +294,11 @@ void add_atom_options(Options& options, Arguments& arguments) {
                 "count only these atoms: 'type O', 'element H', 'name OW', 'residue SOL', 'id 1-100,205', 'index "
                 "0-99', 'z 10:20', 'all', combined with 'not', 'and', 'or' and parentheses",
                 selection(arguments.selection, "--select"));
-  options.value("--cross-select", "ATOMS",
-                "count the pairs between the points and these atoms, which are in the file of --cross if it is given",
-                selection(arguments.cross_selection, "--cross-select"));
+  options.value(
+      "--cross-select", "ATOMS",
+      "count the pairs between the points and these atoms, chosen as by --select ('all', for example), which are in "
+      "the file of --cross if it is given",
+      selection(arguments.cross_selection, "--cross-select"));
   options.ineffective_if(
       options.flag("--partial", arguments.partial,
                    "write columns for each pair of kinds of atoms: by element if the file has it, otherwise by type, "
@@ -277,9 +308,15 @@ void add_atom_options(Options& options, Arguments& arguments) {
         return arguments.is_weighted() ? "it counts without weights; leave out --weights and --weight-column" : "";
       });
   Arguments* const all = &arguments;
-  options.file(
-      "--topology", arguments.topology, "FILE",
-      "take names, elements, residues and bonds of the atoms from this .gro, .pdb, XYZ or LAMMPS file [INPUT]");
+  options.ineffective_if(
+      options.file(
+          "--topology", arguments.topology, "FILE",
+          "take names, elements, residues and bonds of the atoms from this .gro, .pdb, XYZ or LAMMPS file [INPUT]"),
+      [all] {
+        return all->uses_topology() ? ""
+                                    : "it needs --partial, --exclude-same, --mass-centers, or a --select or "
+                                      "--cross-select of atoms of INPUT by type, element, name, residue or id";
+      });
   options.ineffective_if(
       options.choice("--exclude-same", arguments.exclude,
                      "leave out pairs of atoms of one residue or molecule, or joined by a bond", "none"),
@@ -299,6 +336,20 @@ void add_atom_options(Options& options, Arguments& arguments) {
                 "count every STEP-th frame from A up to but excluding B, numbered from 0, like a Python slice; or a "
                 "single frame [all]",
                 [&arguments](const std::string& text) { arguments.frames = FrameRange(text); });
+}
+
+/// Called if INPUT is no trajectory. Reports missing options before the points are read.
+void check_without_frames(const Arguments& arguments) {
+  if (arguments.frames.is_given())
+    throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments.input));
+  if (!arguments.topology.empty() || arguments.exclude || arguments.mass_centers)
+    throw UsageError(fmt::format("--topology, --exclude-same and --mass-centers need a trajectory, and '{}' is none",
+                                 arguments.input));
+  require_frames_for_blocks(arguments, 1);
+  const Box box = box_of(arguments, {});
+  PairHistogramOptions options = options_in(arguments, box);
+  if (!arguments.has_waves()) bench::complete_bins(options);
+  if (arguments.radial) volume_of(arguments, box);
 }
 
 Action setup_pair_histogram(Options& options, Session& session) {
@@ -329,12 +380,14 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                                    }});
   add_bin_options(options, *arguments);
   add_atom_options(options, *arguments);
+  add_wave_options(options, *arguments);
   add_space_options(options, *arguments);
   options.heading(std::string(ranks_heading));
   add_stall_option(options, session);
   return [arguments, &session] {
     const auto start = core::Clock::now();
-    bench::check_bins(arguments->options.bins, arguments->edges);
+    if (arguments->has_waves()) check_waves(*arguments, session);
+    else bench::check_bins(arguments->options.bins, arguments->edges);
     const std::vector<std::string> inputs{arguments->input,         arguments->others, arguments->weights,
                                           arguments->other_weights, arguments->edges,  arguments->topology};
     arguments->reading.threads = cpu::thread_count(session.execution);
@@ -343,27 +396,17 @@ Action setup_pair_histogram(Options& options, Session& session) {
     std::optional<files::FrameReader> reader;
     session.ranks().agree([&] {
       require_one_standard_input(inputs);
-      require_table_for_header(arguments->reading, inputs);
+      require_table_for_header(arguments->reading, inputs,
+                               {arguments->weights, arguments->other_weights, arguments->edges});
       require_no_input_overwritten({arguments->output, arguments->page}, inputs);
       reader.emplace(arguments->input, arguments->reading, arguments->needs_labels() && arguments->topology.empty());
       limit_memory(*reader, session.execution);
       constexpr std::uint64_t least_resident = std::uint64_t{64} << 20;
       if (reader->is_trajectory() && session.execution.memory_limit > 0)
         pages.emplace(std::max(session.execution.memory_limit / 4, least_resident));
-      if (!reader->is_trajectory()) {  // reports missing options before the points are read
-        if (arguments->frames.is_given())
-          throw UsageError(fmt::format("--frames has no effect: '{}' is no trajectory", arguments->input));
-        if (!arguments->topology.empty() || arguments->exclude || arguments->mass_centers)
-          throw UsageError(fmt::format(
-              "--topology, --exclude-same and --mass-centers need a trajectory, and '{}' is none", arguments->input));
-        require_frames_for_blocks(*arguments, 1);
-        const Box box = box_of(*arguments, {});
-        PairHistogramOptions options = options_in(*arguments, box);
-        bench::complete_bins(options);
-        if (arguments->radial) volume_of(*arguments, box);
-      }
+      if (!reader->is_trajectory()) check_without_frames(*arguments);
       if (arguments->frames.needs_count()) arguments->frames.resolve(frames_of(*arguments));
-      if (reader->is_trajectory()) complete_bins_of_frames(*arguments);
+      if (reader->is_trajectory() && !arguments->has_waves()) complete_bins_of_frames(*arguments);
     });
     WantedFrames frames(*reader, arguments->input, arguments->frames, session);
     std::optional<files::Frame> frame = frames.next();
@@ -373,6 +416,14 @@ Action setup_pair_histogram(Options& options, Session& session) {
                                    arguments->frames.text(),
                                    counted(arguments->input == "-" ? frames.seen() : frames_of(*arguments), "frame")));
     });
+    if (arguments->has_waves())
+      return write_structure_factor(
+          *arguments, session, frames, std::move(frame),
+          [&](const std::function<void()>& function) {
+            naming_frame(reader->is_trajectory(), frames.number(),
+                         arguments->options.box.empty() ? arguments->input : "", function);
+          },
+          start);
     AtomGroups groups(*arguments, session);
     const bool single = frame->points.type() == files::ElementType::f32;
     return single ? count_pairs<float>(*arguments, session, *reader, frames, std::move(frame), groups, start)

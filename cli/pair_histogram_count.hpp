@@ -187,14 +187,18 @@ class Counter {
         if (others_reader_) others = std::get<files::PointsOf<T>>(others_.points.values);
         job = pair_histogram_detail::arrange<T>(points.view, others.view, options,
                                                 cpu::thread_count(session_.execution), session_.execution.stop);
-        if (is_trajectory_ && arguments_.options.box.empty()) check_reach(job.options, reach_of_frames);
+        if (is_trajectory_ && arguments_.options.box.empty() && !options.beyond_half)
+          check_reach(job.options, reach_of_frames);
         points.view = job.points;
         others.view = job.others;
         if (arguments_.partial) all = of_kinds(frame, points);
         else all.push_back(of_sides(frame, points, others));
       });
       const double volume = arguments_.radial ? volume_of(arguments_, box) : 1;
-      for (const Pairs& pairs : all) count(frame, pairs, job.options, volume);
+      std::vector<double> shells;  // of --beyond-half
+      if (arguments_.radial && options.beyond_half)
+        shells = pair_histogram_shells(pair_histogram_detail::Bins(bins_).nominal_edges(), options);
+      for (const Pairs& pairs : all) count(frame, pairs, job.options, volume, shells);
       if (!arguments_.options.fold) sum_.folded_atoms += job.folded;
       if (!arguments_.options.fold && job.folded > 0) ++sum_.folded_frames;
       if (sum_.frames == 0) sum_.dimensions = job.dimensions;
@@ -206,8 +210,11 @@ class Counter {
     }
   }
 
-  /// Ends the count after the last frame of the points. Throws InputError if the second trajectory has more frames.
+  /// Ends the count after the last frame of the points. Throws InputError if the second trajectory has more frames, or
+  /// if a selection has matched no atom of any frame.
   Sum& finish() {
+    for (const Matches& one : {selected_, cross_selected_})
+      if (one.atoms == 0 && !one.no_match.empty()) throw InputError(one.no_match);
     if (others_frames_ && !arguments_.frames.is_given() && others_frames_->next())
       throw InputError(
           fmt::format("'{}': it has more frames than the points, which are paired frame by frame", arguments_.others));
@@ -285,10 +292,23 @@ class Counter {
     return selection && selection->is_by_place();
   }
 
+  /// The atoms that a selection has matched in all frames, and the message for the case that there are none.
+  struct Matches {
+    std::int64_t atoms = 0;
+    std::string no_match;
+  };
+
+  /// Returns the selected rows. Throws InputError if there are none, except that a selection by coordinates may match
+  /// in another frame: finish() throws if it never does.
   std::vector<std::int64_t> wanted(const std::optional<files::AtomSelection>& selection, const files::Frame& frame,
-                                   const std::string& file) const {
+                                   const std::string& file, Matches& matches) const {
     if (!selection) return all_rows(frame.points.rows());
-    return selection->rows(frame, file == "-" ? "standard input" : "'" + file + "'");
+    const std::string what = shown_path(file);
+    std::vector<std::int64_t> rows = selection->rows(frame, what);
+    matches.atoms += std::ssize(rows);
+    if (rows.empty() && matches.no_match.empty()) matches.no_match = selection->no_match(frame, what);
+    if (rows.empty() && !selection->is_by_coordinates()) throw InputError(matches.no_match);
+    return rows;
   }
 
   struct Side {
@@ -307,7 +327,7 @@ class Counter {
   /// sets.
   Pairs of_sides(const files::Frame& frame, const files::PointsOf<T>& points, const files::PointsOf<T>& others) {
     if (sum_.frames == 0) sum_.parts.resize(1);
-    const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
+    const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input, selected_);
     sum_.all_points += std::ssize(rows);
     const files::VectorOf<T> own_weights =
         weights_of_rows(frame.points, weights_, arguments_.weights, arguments_.input);
@@ -318,7 +338,8 @@ class Counter {
     Pairs pairs;
     pairs.points = {picked(points, rows), weights_of(own_weights, rows), rows};
     if (others_reader_) {
-      const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, others_, arguments_.others);
+      const std::vector<std::int64_t> other_rows =
+          wanted(arguments_.cross_selection, others_, arguments_.others, cross_selected_);
       const files::VectorOf<T> other_weights =
           weights_of_rows(others_.points, other_weights_, arguments_.other_weights, arguments_.others);
       if (!other_weights.view.empty() && other_weights.view.size() != others.view.rows())
@@ -328,7 +349,8 @@ class Counter {
       return pairs;
     }
     if (!arguments_.cross_selection) return pairs;
-    const std::vector<std::int64_t> other_rows = wanted(arguments_.cross_selection, frame, arguments_.input);
+    const std::vector<std::int64_t> other_rows =
+        wanted(arguments_.cross_selection, frame, arguments_.input, cross_selected_);
     if (other_rows == rows) return pairs;
     std::vector<std::int64_t> both;
     std::ranges::set_intersection(rows, other_rows, std::back_inserter(both));
@@ -344,7 +366,7 @@ class Counter {
 
   /// Returns the pairs of the atoms of every two kinds.
   std::vector<Pairs> of_kinds(const files::Frame& frame, const files::PointsOf<T>& points) {
-    const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input);
+    const std::vector<std::int64_t> rows = wanted(arguments_.selection, frame, arguments_.input, selected_);
     sum_.all_points += std::ssize(rows);
     const Kinds kinds(frame, rows, arguments_.input == "-" ? "standard input" : "'" + arguments_.input + "'");
     if (sum_.frames == 0)
@@ -386,7 +408,8 @@ class Counter {
                        fmt::format("there are {} weights for {} points", weights.view.size(), points));
   }
 
-  void count(const files::Frame& frame, const Pairs& pairs, const PairHistogramOptions& options, double volume) {
+  void count(const files::Frame& frame, const Pairs& pairs, const PairHistogramOptions& options, double volume,
+             const std::vector<double>& shells) {
     const MatrixView<const T> points = pairs.points.points.view;
     PairHistogramMemory<T> memory;
     memory.weights = pairs.points.weights.view;
@@ -413,8 +436,11 @@ class Counter {
     part.is_within = !pairs.others;
     part.points += n;
     part.others += m;
+    Part::Share share{result.counts, n, m, pairs_per_volume, shells};
+    for (double& shell : share.uniform) shell *= pairs_per_volume;
     part.pairs_per_volume += pairs_per_volume;
-    if (arguments_.blocks > 0) part.frames.push_back({result.counts, n, m, pairs_per_volume});
+    add_to(part.uniform, share.uniform);
+    if (arguments_.blocks > 0) part.frames.push_back(std::move(share));
     if (sum_.frames == 0) part.histogram = std::move(result);
     else pair_histogram_accumulate(part.histogram, result);
   }
@@ -460,6 +486,8 @@ class Counter {
   std::shared_ptr<const std::vector<std::int64_t>> first_other_ids_;
   files::VectorOf<T> weights_;
   files::VectorOf<T> other_weights_;
+  Matches selected_;
+  Matches cross_selected_;
   Sum sum_;
 };
 

@@ -24,12 +24,16 @@ using Json = nlohmann::ordered_json;
 /// Returns the distribution of the points of the second set around the points of the first set. If `swapped` is true,
 /// exchanges the two sets.
 Radial radial_of(const Sum& sum, const Part& part, std::int64_t blocks, bool swapped = false) {
-  const auto of = [&](const PairHistogramResult& histogram, std::int64_t points, double pairs_per_volume) {
-    return pair_histogram_radial_distribution(
-        histogram, sum.dimensions,
-        {.points = static_cast<double>(points), .pairs_per_volume = pairs_per_volume, .cross = !part.is_within});
+  const auto of = [&](const PairHistogramResult& histogram, std::int64_t points, double pairs_per_volume,
+                      std::vector<double> shells) {
+    for (double& shell : shells) shell /= pairs_per_volume > 0 ? pairs_per_volume : 1;
+    return pair_histogram_radial_distribution(histogram, sum.dimensions,
+                                              {.points = static_cast<double>(points),
+                                               .pairs_per_volume = pairs_per_volume,
+                                               .cross = !part.is_within,
+                                               .shells = std::move(shells)});
   };
-  Radial radial{of(part.histogram, swapped ? part.others : part.points, part.pairs_per_volume), {}, {}};
+  Radial radial{of(part.histogram, swapped ? part.others : part.points, part.pairs_per_volume, part.uniform), {}, {}};
   if (blocks == 0) return radial;
   const std::int64_t frames = std::ssize(part.frames);
   std::vector<PairHistogramRadialDistribution> of_blocks;
@@ -38,13 +42,15 @@ Radial radial_of(const Sum& sum, const Part& part, std::int64_t blocks, bool swa
     std::ranges::fill(counted.counts, std::uint64_t{0});
     std::int64_t points = 0;
     double pairs_per_volume = 0;
+    std::vector<double> uniform;
     for (std::int64_t frame = frames * block / blocks; frame < frames * (block + 1) / blocks; ++frame) {
       const Part::Share& share = part.frames[static_cast<std::size_t>(frame)];
       for (std::size_t bin = 0; bin < counted.counts.size(); ++bin) counted.counts[bin] += share.counts[bin];
       points += swapped ? share.others : share.points;
       pairs_per_volume += share.pairs_per_volume;
+      add_to(uniform, share.uniform);
     }
-    of_blocks.push_back(of(counted, points, pairs_per_volume));
+    of_blocks.push_back(of(counted, points, pairs_per_volume, std::move(uniform)));
   }
   const auto errors_of = [&](std::vector<double> PairHistogramRadialDistribution::*values) {
     std::vector<double> errors;
@@ -92,7 +98,10 @@ template <class T>
 files::Points read_others(const std::string& path, files::ReadOptions reading, const files::Points& points,
                           const std::string& input) {
   const std::vector<std::string>& names = points.column_names;
-  if (reading.columns.taken.empty()) reading.columns.expected = names;
+  if (reading.columns.taken.empty()) {
+    reading.columns.expected = names;
+    reading.columns.expected_by = shown_path(input);
+  }
   files::Points others = read_points_as<T>(path, std::move(reading));
   const std::vector<std::string>& other_names = others.column_names;
   for (std::size_t column = 0; column < names.size(); ++column) {
@@ -120,6 +129,11 @@ void require_frames_for_blocks(const Arguments& arguments, std::int64_t frames) 
                   arguments.blocks,
                   frames < 2 ? "leave out --blocks" : fmt::format("at most --blocks {} is possible", frames)),
       {.code = error_code::bad_input, .file = arguments.input});
+}
+
+void add_to(std::vector<double>& sum, const std::vector<double>& numbers) {
+  sum.resize(numbers.size());
+  for (std::size_t at = 0; at < numbers.size(); ++at) sum[at] += numbers[at];
 }
 
 double volume_of(const Arguments& arguments, const Box& box) {
@@ -198,6 +212,24 @@ Json mean_number(std::int64_t sum, std::int64_t frames) {
 }
 
 }  // namespace
+
+void deliver_table(Destination& destination, const Session& session, const Table& table,
+                   const std::function<Json()>& summary) {
+  if (destination.is_file()) {
+    core::AtomicFile& file = destination.file();
+    if (destination.format() == TableFormat::npy) {
+      files::write_npy_table(file, table.columns);
+    } else {
+      const std::string text =
+          destination.format() == TableFormat::csv ? csv_text(table.columns) : json_text(summary());
+      file.expect(text.size());
+      file.write(text);
+    }
+    file.commit();
+  }
+  if (session.json) session.print_json(summary());
+  else if (!destination.is_file()) session.print(csv_text(table.columns));
+}
 
 std::string csv_text(std::span<const files::NpyColumn> columns) {
   const auto text_of = [](auto value) {

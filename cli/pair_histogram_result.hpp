@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -12,10 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "cli/destination.hpp"
 #include "cli/pair_histogram_frames.hpp"
+#include "core/phases.hpp"
 #include "files/npy.hpp"
 #include "files/points.hpp"
 #include "gradus/pair_histogram.hpp"
+#include "gradus/pair_histogram_structure_factor.hpp"
 #include "pair_histogram/files/atom_selection.hpp"
 #include "pair_histogram/files/topology.hpp"
 
@@ -58,10 +62,17 @@ struct Arguments {
   std::string topology;  ///< the file that names the atoms of `input`; empty: `input` itself
   std::optional<Exclude> exclude;
   std::optional<files::AtomGrouping> mass_centers;
-  std::int64_t blocks = 0;  ///< number of blocks of frames for standard errors; 0: no errors
+  StructureFactorBins waves;  ///< of --structure-factor; q_max is 0 without it
+  std::int64_t blocks = 0;    ///< number of blocks of frames for standard errors; 0: no errors
 
   bool is_cross() const { return !others.empty() || cross_selection.has_value(); }
   bool is_weighted() const { return !weights.empty() || !reading.columns.weight.empty(); }
+  bool has_waves() const { return waves.q_max > 0; }
+  bool uses_topology() const {
+    const bool selects = selection && selection->is_by_labels();
+    const bool selects_others = others.empty() && cross_selection && cross_selection->is_by_labels();
+    return partial || exclude || mass_centers || selects || selects_others;
+  }
   bool needs_labels() const { return partial || selection || cross_selection || exclude || mass_centers; }
 };
 
@@ -108,6 +119,9 @@ struct Part {
   std::int64_t points = 0;  ///< sum of the numbers of points of all frames
   std::int64_t others = 0;  ///< sum of the numbers of points of the second set
   double pairs_per_volume = 0;
+  /// With --beyond-half, the number of pairs of uniform points in each bin: the sum over the frames of pairs_per_volume
+  /// times the size of the shell in the box. Otherwise empty.
+  std::vector<double> uniform;
   std::uint64_t excluded = 0;  ///< pairs that --exclude-same left out
   /// What one frame added.
   struct Share {
@@ -115,11 +129,15 @@ struct Part {
     std::int64_t points = 0;
     std::int64_t others = 0;
     double pairs_per_volume = 0;
+    std::vector<double> uniform;  ///< see Part::uniform
   };
   std::vector<Share> frames;  ///< only with --blocks
 
   std::string kinds() const { return first + "-" + second; }
 };
+
+/// Adds numbers to a sum, which is empty at first.
+void add_to(std::vector<double>& sum, const std::vector<double>& numbers);
 
 /// The sum over all frames.
 struct Sum {
@@ -161,6 +179,17 @@ struct Table {
         {names.emplace_back(std::move(name)), std::span<const double>(values.emplace_back(std::move(numbers)))});
   }
 };
+
+/// Writes the table to its destination, or prints it. `summary` makes the JSON.
+void deliver_table(Destination& destination, const Session& session, const Table& table,
+                   const std::function<nlohmann::ordered_json()>& summary);
+
+/// Calls the function. Adds the frame to the message of an error.
+using NamingFrame = std::function<void(const std::function<void()>&)>;
+
+/// Called with --structure-factor. Writes S(q), averaged over the frames, from `frame` on.
+int write_structure_factor(const Arguments& arguments, const Session& session, WantedFrames& frames,
+                           std::optional<files::Frame> frame, const NamingFrame& naming, core::Clock::time_point start);
 
 Table table_of(const Arguments& arguments, const Sum& sum, const std::vector<std::optional<Radial>>& radials);
 std::string csv_text(std::span<const files::NpyColumn> columns);

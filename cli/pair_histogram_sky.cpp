@@ -218,14 +218,7 @@ int count_catalogue(SkyArguments& arguments, const Session& session, const files
                                 core::seconds_since(start));
     return all;
   };
-  if (destination.is_file()) {
-    core::AtomicFile& file = destination.file();
-    if (destination.format() == TableFormat::npy) files::write_npy_table(file, table.columns);
-    else file.write(destination.format() == TableFormat::csv ? pairs::csv_text(table.columns) : json_text(summary()));
-    file.commit();
-  }
-  if (session.json) session.print_json(summary());
-  else if (!destination.is_file()) session.print(pairs::csv_text(table.columns));
+  pairs::deliver_table(destination, session, table, summary);
   std::uint64_t counted_pairs = 0;
   for (const std::uint64_t count : result.counts) counted_pairs += count;
   session.note(fmt::format("{} of {} are in {} in {:.3g} s{}", grouped(static_cast<std::int64_t>(counted_pairs)),
@@ -320,7 +313,7 @@ Action setup_pair_counts(Options& options, Session& session) {
     const std::vector<std::string> inputs{own.input,         own.others, own.weights,
                                           own.other_weights, own.edges,  own.second_edges};
     require_one_standard_input(inputs);
-    require_table_for_header(own.reading, inputs);
+    require_table_for_header(own.reading, inputs, {own.weights, own.other_weights, own.edges, own.second_edges});
     require_no_input_overwritten({own.output}, inputs);
     own.reading.threads = cpu::thread_count(session.execution);
     own.options.edges = bench::read_edges(own.edges, own.reading);

@@ -111,6 +111,10 @@ struct PairHistogramOptions {
   /// Before it counts, the job moves every point outside the box into the box, by whole box lengths or lattice vectors.
   /// The new coordinates are computed exactly and rounded once.
   bool fold = false;
+  /// Allows bins beyond half of the box. A pair then has its separation by the canonical rule, which is uniform in the
+  /// box, or in the reduced cell, around each point; pair_histogram_shells() returns the sizes of the shells inside.
+  /// CPU variants up to simd_brute_force support such bins.
+  bool beyond_half = false;
 };
 
 /// Optional inputs, in addition to the points.
@@ -160,8 +164,8 @@ GRADUS_EXPORT PairHistogramResult pair_histogram(MatrixView<const T> points, con
 /// Counts the pairs of rows of `points` (n x d, 1 <= d <= 3, n >= 0), or the pairs of a row of `points` and a row of
 /// `memory.others`. `points` is a matrix of float or double: anything that view_of() of array.hpp accepts.
 ///
-/// The last edge (or the cutoff) may be at most half the smallest length of the box, or half the smallest height of the
-/// reduced cell: V / |b x c|, V / |c x a|, V / |a x b|.
+/// Unless PairHistogramOptions::beyond_half is set, the last edge (or the cutoff) may be at most half the smallest
+/// length of the box, or half the smallest height of the reduced cell: V / |b x c|, V / |c x a|, V / |a x b|.
 ///
 /// Throws UsageError for invalid bins and options and malformed views (see array.hpp). Throws InputError for NaN,
 /// infinity, points outside the box, and a sum of weights beyond the largest double. Throws UnsupportedError if the
@@ -208,6 +212,13 @@ GRADUS_EXPORT double pair_histogram_volume(const std::vector<double>& box, const
 /// Returns true if the options have a box and if the box repeats in all measured columns.
 GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options);
 
+/// Returns the size of each bin's shell around a point: length, area or volume. If the shell reaches past half of the
+/// box, returns the size of the part inside the box around the point, or in a cell inside the parallelepiped of the
+/// reduced vectors around the point. This is where separations by the canonical rule are. The relative error is about
+/// 1e-15 times the radius divided by the width. Throws UsageError unless the box repeats in all measured directions.
+GRADUS_EXPORT std::vector<double> pair_histogram_shells(const std::vector<double>& edges,
+                                                        const PairHistogramOptions& options);
+
 /// Derived quantities of physics, one value per bin.
 struct PairHistogramRadialDistribution {
   std::vector<double> g;        ///< number of pairs in the bin, divided by the number in a uniform distribution
@@ -232,6 +243,9 @@ struct PairHistogramFrames {
   double points = 0;            ///< sum of the numbers of points
   double pairs_per_volume = 0;  ///< sum of the quotients of the number of pairs that may count and the volume
   bool cross = false;           ///< true if the pairs have a point and an other
+  /// The sizes of the bins' shells, from pair_histogram_shells(). If they vary, their mean, weighted by the pairs per
+  /// volume. Empty: whole shells.
+  std::vector<double> shells = {};
 };
 
 /// Overload for frames of any sizes. g is the number of pairs in the bin, divided by the size of the shell times

@@ -32,6 +32,28 @@
 
 namespace gradus {
 
+/// The bins of wave numbers: `width` wide, from 0 to q_max.
+struct StructureFactorBins {
+  double q_max = 0;
+  double width = 0;
+  std::int64_t vectors_per_bin = 0;  ///< sums over at most this many vectors of each bin; 0: over all of them
+
+  std::int64_t count() const;
+  std::int64_t bin(double wave) const;
+};
+
+/// Returns the integers h, k, l of the vectors of the reciprocal lattice that are shorter than q_max, one vector of
+/// each pair of opposites, in increasing order of h, then k, then l. With `vectors_per_bin`, keeps vectors that are
+/// evenly spread over the vectors of their bin. `box` is a box as for structure_factor(). If it is a layer in three
+/// dimensions, `is_flat` is true, and l is 0. Throws UsageError if the bins are invalid, if there are more than a
+/// million, or if q_max is too far: more than 10^8 vectors, or integers above 4096.
+GRADUS_EXPORT Matrix<std::int64_t> structure_factor_vectors(const std::vector<double>& box,
+                                                            const StructureFactorBins& bins, bool is_flat = false);
+
+/// Returns the length of each vector in this box: the wave numbers |q|.
+GRADUS_EXPORT std::vector<double> structure_factor_waves(const std::vector<double>& box,
+                                                         MatrixView<const std::int64_t> vectors);
+
 /// Returns S(q) of `points` (n x d, 1 <= d <= 3, n >= 1, in host memory) for each row of `vectors` (m x d integers, at
 /// most 4096 in magnitude). `box` has d lengths, or the nine components of a cell, as PairHistogramOptions::box. Runs
 /// on CPU threads. Throws UsageError for an invalid box, shape or integer, InputError for NaN and infinity, and

@@ -18,7 +18,8 @@ namespace gradus::python {
 
 namespace {
 
-/// Returns the fields of a result, followed by the volume of the box (None in open space).
+/// Returns the fields of a result, followed by the volume of the box (None in open space) and, with beyond_half, the
+/// sizes of the shells in the box (otherwise None).
 Fields count(const Input& points, const std::optional<Input>& others, const std::optional<Input>& weights,
              const std::optional<Input>& other_weights, const OptionValues& given, const Request& request) {
   return with_element_of(points, [&]<class T>(T) -> Fields {
@@ -34,8 +35,10 @@ Fields count(const Input& points, const std::optional<Input>& others, const std:
     const nb::object volume = pair_histogram_has_volume(options)
                                   ? nb::cast(pair_histogram_volume(options.box, options.periodic, options.dimensions))
                                   : nb::none();
+    const nb::object shells =
+        options.beyond_half && !volume.is_none() ? to_numpy(pair_histogram_shells(result.edges, options)) : nb::none();
     return nb::make_tuple(to_numpy(std::move(result.edges)), to_numpy(std::move(result.counts)), weighted, result.below,
-                          result.beyond, result.pairs, result.flat, to_python(result.report), volume);
+                          result.beyond, result.pairs, result.flat, to_python(result.report), volume, shells);
   });
 }
 
@@ -116,6 +119,16 @@ nb::object structure_factor_of(const Input& points, const std::vector<double>& b
       Job(request).run([&](const Execution& execution) { return structure_factor(view, box, integers, execution); }));
 }
 
+/// Returns vectors of the reciprocal lattice as rows of three integers.
+nb::object structure_factor_grid(const std::vector<double>& box, double q_max, double width,
+                                 std::int64_t vectors_per_bin, bool is_flat) {
+  return to_numpy(structure_factor_vectors(box, {q_max, width, vectors_per_bin}, is_flat));
+}
+
+nb::object waves_of(const std::vector<double>& box, const Input& vectors) {
+  return to_numpy(structure_factor_waves(box, matrix_of<const std::int64_t>(vectors, "vectors")));
+}
+
 /// Returns the elements (s, bound).
 Fields debye(const Fields& histogram, std::int64_t points, const Doubles& q) {
   DebyeStructureFactor result = debye_structure_factor(result_of(histogram), points, vector_from<double>(q));
@@ -123,9 +136,10 @@ Fields debye(const Fields& histogram, std::int64_t points, const Doubles& q) {
 }
 
 Fields radial_distribution(const Fields& histogram, std::int64_t dimensions, double points, double pairs_per_volume,
-                           bool cross) {
-  PairHistogramRadialDistribution result = pair_histogram_radial_distribution(
-      result_of(histogram), dimensions, {.points = points, .pairs_per_volume = pairs_per_volume, .cross = cross});
+                           bool cross, const std::optional<Doubles>& shells) {
+  PairHistogramFrames frames{.points = points, .pairs_per_volume = pairs_per_volume, .cross = cross};
+  if (shells) frames.shells = vector_from<double>(*shells);
+  PairHistogramRadialDistribution result = pair_histogram_radial_distribution(result_of(histogram), dimensions, frames);
   return nb::make_tuple(to_numpy(std::move(result.g)), to_numpy(std::move(result.density)),
                         to_numpy(std::move(result.coordination)));
 }
@@ -141,8 +155,11 @@ void bind_pair_histogram(nb::module_& module) {
              arg("starts"), arg("other_rows").none(), arg("other_starts").none(), arg("options"), arg("request"));
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
-             arg("points"), arg("pairs_per_volume"), arg("cross"));
+             arg("points"), arg("pairs_per_volume"), arg("cross"), arg("shells").none());
   module.def("structure_factor", &structure_factor_of, arg("points"), arg("box"), arg("vectors"), arg("request"));
+  module.def("structure_factor_vectors", &structure_factor_grid, arg("box"), arg("q_max"), arg("width"),
+             arg("vectors_per_bin"), arg("is_flat"));
+  module.def("structure_factor_waves", &waves_of, arg("box"), arg("vectors"));
   module.def("debye_structure_factor", &debye, arg("histogram"), arg("points"), arg("q"));
   module.def("pair_histogram_mass_centers", &mass_centers, arg("points"), arg("rows"), arg("starts"), arg("masses"),
              arg("options"));

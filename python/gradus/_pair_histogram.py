@@ -41,6 +41,7 @@ class PairHistogramResult:
     volume: float | None  #: volume of the box (harmonic mean over the frames); None in open space
     frames: int = 1
     pairs_per_volume: float | None = None  #: sum over the frames of pairs / volume; None in open space
+    shells: Array | None = None  #: with beyond_half: sizes of the shells in the box (mean over the frames); else None
 
     def _fields(self) -> tuple[Any, ...]:
         return (
@@ -70,10 +71,14 @@ class PairHistogramResult:
         def mean(first: float, second: float) -> float:
             return first if first == second else (first * self.frames + second * other.frames) / frames
 
+        shells = None
+        if self.shells is not None and other.shells is not None and self.pairs_per_volume and other.pairs_per_volume:
+            shells = self.shells * self.pairs_per_volume + other.shells * other.pairs_per_volume
+            shells /= self.pairs_per_volume + other.pairs_per_volume
         return PairHistogramResult(
             self.edges, counts, weighted, below, beyond, pairs, flat, report, mean(self.points, other.points),
             mean(self.others, other.others), self.dimensions, volume, frames,
-            None if volume is None else (self.pairs_per_volume or 0) + (other.pairs_per_volume or 0),
+            None if volume is None else (self.pairs_per_volume or 0) + (other.pairs_per_volume or 0), shells,
         )  # fmt: skip
 
     def __radd__(self, other: Any) -> PairHistogramResult:
@@ -102,7 +107,7 @@ class PairHistogramResult:
                 f"fit them: dimensions='{plane}' counts in their plane, dimensions='xyz' in space all the same"
             )
         g, density, coordination = _core.pair_histogram_radial_distribution(
-            self._fields(), self.dimensions, self.points * self.frames, pairs_per_volume, self.others > 0
+            self._fields(), self.dimensions, self.points * self.frames, pairs_per_volume, self.others > 0, self.shells
         )
         return RadialDistribution(g, density, coordination)
 
@@ -138,6 +143,7 @@ def pair_histogram(
     periodic: str = "xyz",
     dimensions: str | None = None,
     fold: bool = False,
+    beyond_half: bool = False,
     weights: Any = None,
     other_weights: Any = None,
     device: str = "auto",
@@ -164,6 +170,7 @@ def pair_histogram(
     * `periodic`: letters of "xyz", the columns or vectors in which the box repeats; or "none"
     * `dimensions`: letters of "xyz", the columns in which distances are measured; None: all
     * `fold`: bool; move points outside the box into it first
+    * `beyond_half`: bool; bins may reach past half of the box; g then divides by the part of a shell in the box
     * `weights`, `other_weights`: one number per point and per other; `weighted` then sums their products
     * `communicator`: communicator of mpi4py, or "torchrun", whose processes all make this call with the same arguments.
         They share the work, and each returns the whole result.
@@ -198,7 +205,7 @@ def pair_histogram(
         )  # fmt: skip
 
     arguments, fields = run(communicator, _core.pair_histogram, prepared)
-    borders, counts, weighted, below, beyond, pairs, flat, report, volume = fields
+    borders, counts, weighted, below, beyond, pairs, flat, report, volume, shells = fields
     rows, second = arguments[:2]
     return PairHistogramResult(
         borders,
@@ -214,4 +221,5 @@ def pair_histogram(
         len(dimensions) if dimensions else rows.shape[1],
         volume,
         pairs_per_volume=None if volume is None else pairs / volume,
+        shells=shells,
     )

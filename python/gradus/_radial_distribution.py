@@ -246,6 +246,7 @@ def radial_distribution(
     blocks: int = 10,
     volume: float | None = None,
     dimensions: str | None = None,
+    beyond_half: bool = False,
     device: str = "auto",
     variant: str | None = None,
     threads: int | None = None,
@@ -272,6 +273,7 @@ def radial_distribution(
     * `blocks`: int; consecutive blocks of frames, whose spread gives the errors; at most the number of frames counts
     * `volume`: float; needed if no box closes the space
     * `dimensions`: letters of "xyz", the columns in which distances are measured; None: all
+    * `beyond_half`: bool; bins may reach past half of the box, as in pair_histogram()
 
     g divides by the number of pairs that may count, so that it tends to 1 with exclusions, too. The numbers of atoms may
     vary: g then divides the pairs of all frames by the sum of the numbers that uniform points would have in each. An
@@ -296,7 +298,7 @@ def radial_distribution(
         raise UsageError.about("masses", "they have no effect without mass_centers")
     common: dict[str, Any] = {
         "bin_width": bin_width, "bins": bins, "cutoff": cutoff, "edges": edges, "device": device, "variant": variant,
-        "threads": threads, "memory_limit": memory_limit,
+        "threads": threads, "memory_limit": memory_limit, "beyond_half": beyond_half,
     }  # fmt: skip
     library, source, opened = open_source(atoms)
     if select is not None and hasattr(source, "ix"):

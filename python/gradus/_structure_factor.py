@@ -15,9 +15,6 @@ from gradus._trajectories import open_source
 
 Array = np.ndarray[Any, Any]
 
-_MOST_VECTORS = 10**8  #: integer vectors that are examined
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class StructureFactorResult:
     """Result of structure_factor(). A bin without vectors has NaN."""
@@ -31,30 +28,6 @@ class StructureFactorResult:
 
     def __repr__(self) -> str:
         return f"StructureFactorResult({len(self.frame_s)} frames, {len(self.q)} bins, {self.vectors.sum()} vectors)"
-
-
-def _half_grid(vectors: Array, q_max: float, most: int | None, width: float, is_flat: bool) -> Array:
-    """Returns the integers of the vectors of the reciprocal lattice up to q_max, one of each pair of opposites."""
-    limits = np.floor(q_max * np.linalg.norm(vectors, axis=1) / (2 * np.pi) * (1 + 1e-12)).astype(np.int64)
-    if is_flat:
-        limits[2] = 0
-    if float(np.prod(2.0 * limits + 1)) > _MOST_VECTORS or limits.max() > 4096:
-        raise UsageError.about("q_max", f"{q_max:g} reaches {limits.tolist()} vectors of the reciprocal lattice; that is too far")
-    axes = [np.arange(-limit, limit + 1) for limit in limits]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    grid = grid[len(grid) // 2 + 1 :]  # the first half has the opposites, and the middle is zero
-    wave = np.linalg.norm(grid @ (2 * np.pi * np.linalg.inv(vectors).T), axis=1)
-    grid, wave = grid[wave < q_max], wave[wave < q_max]
-    if most is None:
-        return np.ascontiguousarray(grid)
-    bins = (wave / width).astype(np.int64)
-    order = np.argsort(bins, kind="stable")
-    starts = np.searchsorted(bins[order], np.arange(bins.max() + 2 if len(bins) else 1))
-    chosen = [
-        order[low + np.arange(min(most, high - low)) * (high - low) // min(most, high - low)]
-        for low, high in zip(starts, starts[1:]) if high > low
-    ]  # fmt: skip
-    return np.ascontiguousarray(grid[np.sort(np.concatenate(chosen))] if chosen else grid)
 
 
 @names_arguments
@@ -97,8 +70,6 @@ def structure_factor(
         raise UsageError.about("blocks", f"{blocks}; at least 1 is needed")
     if vectors_per_bin is not None and vectors_per_bin < 1:
         raise UsageError.about("vectors_per_bin", f"{vectors_per_bin}; at least 1 is needed")
-    if q_max / q_width > 10**6:
-        raise UsageError.about("q_width", f"{q_width:g} makes more than a million bins")
     count = int(np.ceil(q_max / q_width))
     library, source, opened = open_source(atoms)
     if select is None and hasattr(source, "ix"):
@@ -111,15 +82,15 @@ def structure_factor(
         try:
             if frame.box is None or (frame.periodic != "xyz" and frame.dimensions is None):
                 raise UsageError.about("atoms", "the reciprocal lattice needs a box that repeats in all directions")
-            vectors = np.diag(frame.box) if frame.box.ndim == 1 else frame.box
+            box = frame.box.ravel().tolist()
             points = _arrays.matrix(frame.positions, "positions")
             if select is not None:
                 points = points[_rows_of(library, source if frame.source is None else frame.source, select, "select", len(points))]
             if grid is None:
-                grid = _half_grid(vectors, q_max, vectors_per_bin, q_width, frame.dimensions == "xy")
-            wave = np.linalg.norm(grid @ (2 * np.pi * np.linalg.inv(vectors).T), axis=1)
+                grid = np.asarray(_core.structure_factor_vectors(box, q_max, q_width, vectors_per_bin or 0, frame.dimensions == "xy"))
+            wave = np.asarray(_core.structure_factor_waves(box, grid))
             values = np.asarray(_core.structure_factor(
-                np.ascontiguousarray(points, np.float64), frame.box.ravel().tolist(), grid,
+                np.ascontiguousarray(points, np.float64), box, grid,
                 request("cpu", None, threads, "none", None, memory_limit, None, None),
             ))  # fmt: skip
             bins = np.minimum((wave / q_width).astype(np.int64), count - 1)

@@ -238,3 +238,80 @@ def test_corrfunc_counts_the_same():
     angles = gradus.pair_counts(np.column_stack([ra, dec]), kind="theta", edges=edges)
     theirs = mocks.DDtheta_mocks(1, 1, edges, ra, dec)["npairs"]
     assert np.abs(theirs.astype(float) - 2 * angles.counts).sum() <= 8
+
+
+def mock_catalogue(galaxies, length):
+    """Returns a catalogue of groups in a periodic box."""
+    random = np.random.default_rng(11)
+    groups = random.uniform(0, length, (galaxies // 8, 3))
+    return np.mod(np.repeat(groups, 8, axis=0) + random.normal(0, 1.5, (galaxies // 8 * 8, 3)), length)
+
+
+def regions_of(points, length, cuts=2):
+    """Returns the numbers of cubic regions, from 0."""
+    return (np.minimum(points / length * cuts, cuts - 1).astype(int) @ [cuts**2, cuts, 1]).astype(np.int32)
+
+
+def test_corrfunc_estimates_the_same():
+    """xi(s), w_p and the jackknife of a mock: Corrfunc counts the catalogue without each region again."""
+    theory = pytest.importorskip("Corrfunc.theory")
+    length, edges = 100.0, np.geomspace(0.5, 15, 9)
+    points = mock_catalogue(6000, length)
+    regions = regions_of(points, length)
+
+    def wp_of(counts, pairs):  # in a periodic box, random pairs follow from volumes
+        share = np.pi * np.diff(edges**2)[:, None] * 2 * np.ones(20) / length**3
+        return 2 * (counts / pairs / share - 1).sum(axis=1)
+
+    def theirs(some):
+        counts = theory.DDrppi(1, 1, 20.0, edges, *some.T.copy(), boxsize=length)["npairs"].reshape(8, 20) / 2
+        return wp_of(counts, len(some) * (len(some) - 1) / 2)
+
+    dd = gradus.pair_counts(points, edges=edges, pi_max=20, box=[length] * 3, regions=regions)
+    random_pairs = correlation.box_pairs(dd, [length] * 3)
+    ours = correlation.jackknife(lambda table: correlation.projected(correlation.natural(table, random_pairs), dd.second_edges), dd)
+    np.testing.assert_allclose(ours.value, theirs(points), rtol=1e-9)
+    samples = np.array([theirs(points[regions != region]) for region in dd.regions])
+    np.testing.assert_allclose(ours.samples, samples, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.covariance, np.cov(samples.T, bias=True) * (len(samples) - 1), rtol=1e-7)
+    shells = gradus.pair_counts(points, kind="s_mu", edges=edges, second_edges=[0, 1.5], box=[length] * 3)
+    xi = correlation.natural(shells, correlation.box_pairs(shells, [length] * 3))[:, 0]
+    expected = theory.xi(length, 1, edges, *points.T.copy())["xi"]
+    np.testing.assert_allclose(xi, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_halotools_estimates_the_same():
+    """xi(r), w_p and the jackknife covariance of a mock. halotools counts half of a pair with one point in a region."""
+    observables = pytest.importorskip("halotools.mock_observables", reason="halotools is not installed")
+    length, edges = 100.0, np.geomspace(0.5, 15, 7)
+    points, randoms = mock_catalogue(3000, length), np.random.default_rng(12).uniform(0, length, (9000, 3))
+    n = len(points)
+    dd = gradus.pair_counts(points, edges=edges, pi_max=20, box=[length] * 3)
+    ours = correlation.projected(correlation.natural(dd, correlation.box_pairs(dd, [length] * 3)), dd.second_edges)
+    theirs = observables.wp(points, edges, 20, period=length)
+    np.testing.assert_allclose(ours + 40, (theirs + 40) * n / (n - 1), rtol=1e-9)  # halotools divides by n^2
+
+    labels, count = observables.cuboid_subvolume_labels(points, 2, length)
+    random_labels, _ = observables.cuboid_subvolume_labels(randoms, 2, length)
+    bins = {"kind": "s_mu", "edges": edges, "second_edges": [0, 1.5], "box": [length] * 3}  # no pair is at mu > 1
+
+    def samples_of(points, labels, others, other_labels):
+        """Returns the counts of all pairs, then without each region, as halotools weighs them."""
+        second = {} if others is None else {"others": others, "other_regions": other_labels.astype(np.int32)}
+        whole = gradus.pair_counts(points, regions=labels.astype(np.int32), **second, **bins)
+        rows = [whole.counts[:, 0].astype(float)]
+        for label in range(1, count + 1):
+            inside = gradus.pair_counts(points[labels == label], others=None if others is None else others[other_labels == label], **bins)
+            touched = whole.region_counts[list(whole.regions).index(label), :, 0].astype(float)
+            rows.append(rows[0] - inside.counts[:, 0] - (touched - inside.counts[:, 0]) / 2)
+        return np.array(rows) * (2 if others is None else 1)
+
+    pairs = samples_of(points, labels, None, None)
+    mixed = samples_of(points, labels, randoms, random_labels)
+    random_pairs = samples_of(randoms, random_labels, None, None)
+    left = np.array([n, *(n - np.bincount(labels, minlength=count + 1)[1:])])[:, None]
+    random_left = np.array([len(randoms), *(len(randoms) - np.bincount(random_labels, minlength=count + 1)[1:])])[:, None]
+    xi = (pairs / left**2 - 2 * mixed / (left * random_left) + random_pairs / random_left**2) / (random_pairs / random_left**2)
+    value, covariance = observables.tpcf_jackknife(points, randoms, edges, 2, period=length, estimator="Landy-Szalay")
+    np.testing.assert_allclose(xi[0], value, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(np.cov(xi[1:].T, bias=True) * (count - 1), covariance, rtol=1e-7)

@@ -1,3 +1,4 @@
+import itertools
 import pickle
 
 import gradus
@@ -111,6 +112,111 @@ def test_open_directions():
     for periodic in ("", "xx", "w"):
         with pytest.raises(gradus.UsageError, match="periodic"):
             gradus.pair_histogram(points, bin_width=1, bins=1, box=[10, 10, 50], periodic=periodic)
+
+
+CELLS = [np.diag([10.0, 7, 8]), np.array([[10.0, 0, 0], [1, 9, 0], [0.5, 1, 9.5]]), np.array([[6.0, 0, 0], [1.5, 7, 0], [0, 0, 9.0]])]
+
+
+def nearest(separations, cell, periodic):
+    """Returns the distances to the nearest images, which are up to two cells away in each periodic direction."""
+    ranges = [range(-2, 3) if axis in periodic else (0,) for axis in "xyz"]
+    shifts = np.array(list(itertools.product(*ranges))) @ cell
+    return np.linalg.norm(separations[:, None, :] + shifts, axis=2).min(axis=1)
+
+
+@pytest.mark.parametrize("periodic", ["x", "y", "z", "xy", "xz", "yz", "xyz"])
+@pytest.mark.parametrize("cell", CELLS, ids=["box", "cell", "slab"])
+@pytest.mark.parametrize("variant", [None, "simd_filter", "simd_cells", "sequential"])
+def test_mixed_periodicity(cell, periodic, variant):
+    """Compares counts in layers, wires and slabs with all images in the periodic directions."""
+    random = np.random.default_rng(len(periodic) + int(cell[1, 0]))
+    points, others = random.uniform(-0.3, 1.3, (150, 3)) @ cell, random.uniform(-0.3, 1.3, (60, 3)) @ cell
+    for axis in "xyz":  # folding concerns periodic directions only; open ones keep points outside
+        if axis in periodic:
+            row = "xyz".index(axis)
+            for rows in (points, others):
+                rows -= np.floor(rows @ np.linalg.inv(cell))[:, [row]] * cell[row]
+    call = {"bin_width": 0.25, "cutoff": 2.75, "box": np.diag(cell) if not (cell - np.diag(np.diag(cell))).any() else cell,
+            "periodic": periodic, "fold": True, "variant": variant}
+    first, second = np.triu_indices(len(points), 1)
+    for ours, separations in ((gradus.pair_histogram(points, **call), points[first] - points[second]),
+                              (gradus.pair_histogram(points, others=others, **call), (points[:, None] - others).reshape(-1, 3))):
+        expected = np.histogram(nearest(separations, cell, periodic), ours.edges)[0]
+        assert ours.counts.tolist() == expected.tolist()
+        assert ours.pairs == len(separations) and ours.beyond == ours.pairs - expected.sum()
+        assert (ours.volume is None) == (periodic != "xyz")
+
+
+def ball_in_cube(radius, length):
+    """Returns the volume of a ball without its six caps, for radii up to the distance to an edge of the cube."""
+    cap = max(0.0, radius - length / 2)
+    return 4 / 3 * np.pi * radius**3 - 6 * np.pi * cap**2 * (3 * radius - cap) / 3
+
+
+def test_beyond_half_of_the_box():
+    random = np.random.default_rng(5)
+    points = random.uniform(0, 10, (3000, 3))
+    with pytest.raises(gradus.UsageError, match="half of the box.*beyond_half"):
+        gradus.pair_histogram(points, bin_width=0.5, cutoff=9, box=[10, 10, 10])
+    ours = gradus.pair_histogram(points, bin_width=0.5, cutoff=9, box=[10, 10, 10], beyond_half=True)
+    apart = np.abs(points[:, None] - points)[np.triu_indices(3000, 1)]
+    distances = np.sqrt((np.minimum(apart, 10 - apart) ** 2).sum(axis=1))
+    assert ours.counts.tolist() == np.histogram(distances, ours.edges)[0].tolist() and ours.beyond == 0
+    within = [ball_in_cube(edge, 10) for edge in ours.edges if edge <= 10 / np.sqrt(2)]
+    np.testing.assert_allclose(ours.shells[: len(within) - 1], np.diff(within), rtol=1e-11)
+    assert ours.shells.sum() == pytest.approx(1000, rel=1e-12)
+    radial = ours.rdf()
+    full = ours.shells > 5
+    assert np.all(np.abs(radial.g[full] - 1) < 6 / np.sqrt(ours.counts[full]))
+    assert radial.g[~full & (ours.counts == 0)].tolist() == [0] * (~full & (ours.counts == 0)).sum()
+    np.testing.assert_allclose(radial.density * ours.shells * 3000 / 2, ours.counts, rtol=1e-12)
+    sums = ours + gradus.pair_histogram(points[:2000] * 1.1, bin_width=0.5, cutoff=9, box=[11, 11, 11], beyond_half=True)
+    assert sums.shells.sum() > ours.shells.sum() * (1 - 1e-12) and np.all(np.abs(sums.rdf().g[full] - 1) < 0.05)
+    near = gradus.pair_histogram(points, bin_width=0.5, cutoff=4, box=[10, 10, 10])
+    assert near.rdf().g.tolist() == gradus.pair_histogram(points, bin_width=0.5, cutoff=4, box=[10, 10, 10], beyond_half=True).rdf().g.tolist()
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=["box", "cell", "slab"])
+def test_shells_of_cells_are_those_of_random_separations(cell):
+    """Compares the sizes of shells with a million random separations in the cell."""
+    random = np.random.default_rng(6)
+    is_box = not (cell - np.diag(np.diag(cell))).any()
+    points = random.uniform(0, 1, (400, 3)) @ cell
+    ours = gradus.pair_histogram(points, bin_width=0.5, cutoff=10, box=np.diag(cell) if is_box else cell, beyond_half=True, fold=True)
+    volume = abs(np.linalg.det(cell))
+    inverse = np.linalg.inv(cell)
+    first, second = np.triu_indices(len(points), 1)
+    share = (points[first] - points[second]) @ inverse
+    counts = np.histogram(np.linalg.norm((share - np.rint(share)) @ cell, axis=1), ours.edges)[0]
+    assert ours.counts.tolist() == counts.tolist()  # these cells are reduced already
+    samples = random.uniform(-0.5, 0.5, (1_000_000, 3)) @ cell
+    drawn = np.histogram(np.linalg.norm(samples, axis=1), ours.edges)[0]
+    expected = ours.shells / volume * len(samples)
+    assert np.all(np.abs(drawn - expected) < 6 * np.sqrt(expected + 1))
+    if np.linalg.norm(np.abs(cell).sum(axis=0)) / 2 < ours.edges[-1]:
+        assert ours.shells.sum() == pytest.approx(volume, rel=1e-12)
+
+
+def test_beyond_half_in_fewer_dimensions_and_refusals():
+    random = np.random.default_rng(7)
+    flat = random.uniform(0, 10, (300, 2))
+    disc = gradus.pair_histogram(flat, bin_width=0.5, cutoff=7.5, box=[10, 10], beyond_half=True)
+    segments = [np.pi * r**2 - 4 * (r**2 * np.arccos(min(1, 5 / r)) - 5 * np.sqrt(max(0, r**2 - 25))) for r in disc.edges[1:15]]
+    np.testing.assert_allclose(np.cumsum(disc.shells)[:14], segments, rtol=1e-12)
+    assert disc.shells.sum() == pytest.approx(100, rel=1e-12)
+    line = gradus.pair_histogram(flat[:, :1].copy(), bin_width=0.5, bins=14, box=[10], beyond_half=True)
+    assert line.shells.tolist() == [1.0] * 10 + [0.0] * 4
+    layer = gradus.pair_histogram(np.column_stack([flat, flat[:, 0]]), bin_width=0.5, cutoff=7.5, box=[10, 10, 1],
+                                  dimensions="xy", beyond_half=True)
+    np.testing.assert_allclose(layer.shells, disc.shells, rtol=1e-12)
+    slab = gradus.pair_histogram(random.uniform(0, 10, (100, 3)), bin_width=0.5, cutoff=7, box=[10, 10, 10], periodic="xy", beyond_half=True)
+    assert slab.shells is None and slab.volume is None
+    call = {"bin_width": 0.5, "cutoff": 7, "box": [10, 10], "beyond_half": True}
+    for variant in ("sequential", "openmp_shared", "openmp_privatized", "simd_brute_force"):
+        assert gradus.pair_histogram(flat, variant=variant, **call).counts.tolist() == disc.counts[:14].tolist()
+    for variant in ("simd_filter", "simd_cells", "simd_dual_tree"):
+        with pytest.raises(gradus.UnsupportedError, match="simd_brute_force"):
+            gradus.pair_histogram(flat, variant=variant, **call)
 
 
 def test_layers():

@@ -152,6 +152,17 @@ def test_numbers_of_atoms_may_vary():
     assert ours.histogram.points == sum(sizes) / 3 and np.isfinite(ours.g_error).all()
 
 
+def test_beyond_half_of_boxes_that_change():
+    random = np.random.default_rng(4)
+    frames = [([10 + number / 10] * 3, random.uniform(0, 10 + number / 10, (800, 3))) for number in range(4)]
+    result = gradus.radial_distribution(frames, bin_width=1, cutoff=8, blocks=2, beyond_half=True)
+    ones = [gradus.pair_histogram(points, bin_width=1, cutoff=8, box=box, beyond_half=True) for box, points in frames]
+    uniform = sum(one.pairs / one.volume * one.shells for one in ones)
+    np.testing.assert_allclose(result.g, sum(one.counts for one in ones) / uniform, rtol=1e-12)
+    assert np.all(np.abs(result.g[1:] - 1) < 0.02)
+    assert np.isfinite(result.g_error).all()
+
+
 def test_errors_are_of_blocks():
     box = [10.0, 9, 11]
     frames = molecules(np.diag(box))

@@ -187,6 +187,16 @@ std::vector<std::size_t> expected_columns(std::span<const std::string> expected,
   return found;
 }
 
+/// Returns the expected columns that a table lacks which has some of them.
+std::vector<std::string> missing_columns(const ColumnChoice& choice, std::span<const std::string> names) {
+  std::vector<std::string> missing;
+  if (choice.expected_by.empty()) return missing;
+  for (const std::string& name : choice.expected)
+    if (std::count(names.begin(), names.end(), name) == 0) missing.push_back(name);
+  if (missing.size() == choice.expected.size()) missing.clear();
+  return missing;
+}
+
 }  // namespace
 
 ChosenColumns choose_columns(const ColumnChoice& choice, std::span<const std::string> names, std::size_t columns,
@@ -216,6 +226,10 @@ ChosenColumns choose_columns(const ColumnChoice& choice, std::span<const std::st
            ") cannot both be left out (--drop-columns) and weigh the rows (--weight-column)");
   if (chosen.id) left[*chosen.id] = false;
   if (chosen.weight) left[*chosen.weight] = false;
+  const std::vector<std::string> missing = missing_columns(choice, names);
+  if (!missing.empty())
+    refuse((missing.size() == 1 ? "there is no column " : "there are no columns ") + list_of(missing) + ", which " +
+           choice.expected_by + " has; the columns are " + list_of(names));
   chosen.taken = expected_columns(choice.expected, names, left);
   std::vector<std::size_t>& rest = chosen.taken.empty() ? chosen.taken : chosen.unexpected;
   for (const std::size_t column : chosen.taken) left[column] = false;

@@ -54,8 +54,10 @@ struct ColumnChoice {
   ColumnList dropped;  ///< not allowed together with `taken`
   ColumnList id;       ///< the column that contains the names of the rows; empty: none
   ColumnList weight;   ///< the column that contains the weights of the rows; empty: none
-  /// If `taken` is empty and the table has all of these columns, they are used, in this order.
+  /// If `taken` is empty and the table has all of these columns, they are used, in this order. A table that has only
+  /// some of them is refused if `expected_by`, which names the source of the names in the message, is not empty.
   std::vector<std::string> expected;
+  std::string expected_by;
   /// If true, messages recommend --columns, --drop-columns and --missing, and a note warns if a column seems to contain
   /// row numbers.
   bool offers_columns = false;

@@ -205,6 +205,13 @@ ReadOptions with_all_columns(ReadOptions options) {
   return options;
 }
 
+ReadOptions of_list(ReadOptions options) {
+  options = with_all_columns(std::move(options));
+  options.header = HeaderLine::automatic;
+  options.names_matter = false;
+  return options;
+}
+
 std::optional<PointsShape> shape_in_rows(const std::string& path, const ReadOptions& options) {
   if (is_stream(path)) return std::nullopt;
   const std::optional<MappedRows> all = rows_of(path, options.stop);
@@ -273,7 +280,7 @@ Tensor read_tensor(const std::string& path, const ReadOptions& options) {
 
 template <class T>
 VectorOf<T> read_vector(const std::string& path, const ReadOptions& options) {
-  const Points points = convert(read(path, with_all_columns(options)), element_type_of<T>, path, options.stop);
+  const Points points = convert(read(path, of_list(options)), element_type_of<T>, path, options.stop);
   if (points.columns() != 1 && points.rows() != 1)
     throw InputError("'" + path + "': " + std::to_string(points.rows()) + " rows of " +
                      std::to_string(points.columns()) + " columns; one value per row is expected");

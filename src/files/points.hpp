@@ -30,6 +30,9 @@ bool is_npy(const std::string& path);
 
 /// Returns the options for reading another file of the same job. These options select all columns and rows.
 ReadOptions with_all_columns(ReadOptions options);
+/// Returns with_all_columns() for a list of one number per row. Whether the table of points has a header says nothing
+/// about a list, whose first line is a header if it is a word.
+ReadOptions of_list(ReadOptions options);
 
 /// Reads points from a file of any format in the list of points.cpp ("a.npz:name" if the file has several arrays). Some
 /// formats are recognised by content, whatever the ending is. A stream (see is_stream()) may contain CSV, .npy or .npz;

@@ -409,6 +409,10 @@ TEST(Columns, AreFoundByTheNamesThatAreExpected) {
   options.columns.expected = {"petal", "stem"};  // the table lacks these columns and is used as it is
   options.columns.dropped = ColumnList("--drop-columns", "species");
   EXPECT_EQ(rows_of(iris, options), (Rows{{5.1, 1.4}, {4.9, 1.3}}));
+  options.columns.expected_by = "the fit";
+  EXPECT_CONTAINS(refusal(iris, options), "t.csv: there is no column 'stem', which the fit has; the columns are ");
+  options.columns.expected = {"stem", "leaf"};  // nothing in common: the columns are used by their places
+  EXPECT_EQ(rows_of(iris, options), (Rows{{5.1, 1.4}, {4.9, 1.3}}));
 }
 
 TEST(Columns, AsPandasAndRWriteThem) {

@@ -107,7 +107,8 @@ VectorOf<T> of_rows_left(VectorOf<T> values, std::span<const std::int64_t> dropp
   if (values.view.size() != rows)
     throw InputError("'" + path + "': " + std::to_string(values.view.size()) + " values for " + std::to_string(rows) +
                      " rows, of which " + std::to_string(dropped.size()) +
-                     " lack a number and are left out; one for each row of the file is needed");
+                     (dropped.size() == 1 ? " lacks a number and is" : " lack a number and are") +
+                     " left out; one for each row of the file is needed");
   auto kept = std::make_shared<std::vector<T>>();
   kept->reserve(static_cast<std::size_t>(left));
   std::size_t next = 0;

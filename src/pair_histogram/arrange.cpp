@@ -237,6 +237,7 @@ PairHistogramOptions options_in(const Region& region, const PairHistogramOptions
   options.bins = given.bins;
   options.box = region.box;
   options.box_origin = region.origin;
+  options.beyond_half = given.beyond_half;
   if (!given.dimensions.empty()) options.dimensions = letters.substr(0, region.count());
   return options;
 }

@@ -57,6 +57,10 @@ inline constexpr auto option_rows<PairHistogramOptions> = std::to_array<Option>(
          .optional = true}),
     option<&PairHistogramOptions::fold>({.name = "fold",
                                          .help = "move points outside the box into it, by whole lengths"}),
+    option<&PairHistogramOptions::beyond_half>(
+        {.name = "beyond_half",
+         .help = "bins may reach past half of the box; g then divides by the part of a shell that is in the box around "
+                 "a point"}),
 });
 
 }  // namespace gradus::core

@@ -187,7 +187,8 @@ void check_reach(double reach, const std::vector<double>& box) {
                     .argument = "cutoff",
                     .value = core::number_text(reach),
                     .allowed = "at most " + core::number_text(half),
-                    .remedy = "a cutoff of " + core::number_text(half) + " at most is needed"});
+                    .remedy = "a cutoff of " + core::number_text(half) + " at most is needed, or " +
+                              flag("PairHistogramOptions::beyond_half")});
 }
 
 void check_box(const std::vector<double>& box, const std::vector<double>& origin, std::int64_t dimensions) {
@@ -226,7 +227,7 @@ Bins make_bins(const PairHistogramOptions& options, std::int64_t dimensions, con
   check_box(options.box, options.box_origin, dimensions);
   execution::check_memory(Bins::bytes(options.bins), execution);
   Bins bins(options.bins, execution.stop);
-  check_reach(bins.reach(), options.box);
+  if (!options.beyond_half) check_reach(bins.reach(), options.box);
   return bins;
 }
 

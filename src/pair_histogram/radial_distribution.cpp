@@ -5,21 +5,16 @@
 #include "core/float_environment.hpp"
 #include "core/text.hpp"
 #include "gradus/pair_histogram.hpp"
-#include "pair_histogram/problem.hpp"
+#include "pair_histogram/result.hpp"
 
 namespace gradus {
 
-namespace {
-
-/// Returns the size of a shell around a point. The difference of powers is factored, which keeps thin, distant shells
-/// accurate.
-double shell(double low, double high, std::int64_t dimensions) {
+/// The difference of powers is factored, which keeps thin, distant shells accurate.
+double pair_histogram_detail::shell(double low, double high, std::int64_t dimensions) {
   if (dimensions == 1) return 2 * (high - low);
   if (dimensions == 2) return std::numbers::pi * (high - low) * (high + low);
   return 4.0 / 3.0 * std::numbers::pi * (high - low) * (high * high + high * low + low * low);
 }
-
-}  // namespace
 
 PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHistogramResult& histogram,
                                                                    std::int64_t dimensions,
@@ -33,17 +28,21 @@ PairHistogramRadialDistribution pair_histogram_radial_distribution(const PairHis
                      "points (dimensions), or in all three dimensions if that is meant");
   if (histogram.edges.size() != histogram.counts.size() + 1)
     throw UsageError("the histogram must have one edge more than counts");
+  if (!frames.shells.empty() && frames.shells.size() != histogram.counts.size())
+    throw UsageError("the histogram must have as many counts as shells");
 
   const double neighbours_of_a_pair = frames.cross ? 1 : 2;  // within a set, both points of a pair gain a neighbour
   PairHistogramRadialDistribution result;
   double coordination = 0;
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
-    const double size = shell(histogram.edges[bin], histogram.edges[bin + 1], dimensions);
+    const double size = frames.shells.empty()
+                            ? pair_histogram_detail::shell(histogram.edges[bin], histogram.edges[bin + 1], dimensions)
+                            : frames.shells[bin];
     const auto count = static_cast<double>(histogram.counts[bin]);
     const double neighbours = frames.points > 0 ? neighbours_of_a_pair * count / frames.points : 0;
     coordination += neighbours;
-    result.g.push_back(frames.pairs_per_volume > 0 ? count / (frames.pairs_per_volume * size) : 0);
-    result.density.push_back(neighbours / size);
+    result.g.push_back(frames.pairs_per_volume > 0 && size > 0 ? count / (frames.pairs_per_volume * size) : 0);
+    result.density.push_back(size > 0 ? neighbours / size : 0);
     result.coordination.push_back(coordination);
   }
   return result;

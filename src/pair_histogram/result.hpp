@@ -8,6 +8,9 @@
 
 namespace gradus::pair_histogram_detail {
 
+/// Returns the size of a whole shell around a point: a length, an area or a volume.
+double shell(double low, double high, std::int64_t dimensions);
+
 /// Throws InputError with the message that the sum of the weights in this bin overflows.
 [[noreturn]] void throw_sum_too_large(const std::vector<double>& edges, std::size_t bin);
 

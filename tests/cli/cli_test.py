@@ -80,6 +80,45 @@ class Usage(ProgramCase):
             self.assertEqual(text, self.succeed("help", command).stdout)
             self.assertEqual(text, self.succeed(command, "-h").stdout)
 
+    def options(self):
+        """Returns (command, option, form, help) of each option of the program that has a value, each combination of
+        the last three once."""
+        found = {}
+        for command in self.commands():
+            lines = self.succeed(command, "--help").stdout.split("\n\nExample")[0].splitlines()
+            for place, line in enumerate(lines):
+                match = re.match(r"  (?:-\w, )?(--[a-z-]+) (\S+)(.*)", line)
+                if not match:
+                    continue
+                end = next((at for at in range(place + 1, len(lines)) if not lines[at].startswith(" " * 10)), len(lines))
+                words = " ".join([match[3], *lines[place + 1:end]]).split()
+                found.setdefault((match[1], match[2], " ".join(words)), command)
+        return [(command, *option) for option, command in found.items()]
+
+    def test_every_word_that_an_option_accepts_is_in_its_help(self):
+        options = self.options()
+        self.assertGreater(len(options), 100)
+        words = ("auto", "none", "all", "default", "no", "inf", "nan")
+
+        def accepts(command, option, word):
+            said = gradus(command, option, word, "--no-such-option").stderr
+            return "no option '--no-such-option'" in said
+
+        seen, hidden = 0, []
+        for command, option, form, text in options:
+            if accepts(command, option, "zyxwv"):
+                continue  # a name or another free text
+            for word in words:
+                if re.search(rf"\b{re.escape(word)}\b", f"{form} {text}"):
+                    seen += 1
+                elif accepts(command, option, word):
+                    hidden.append(f"gradus {command} {option} {word}")
+        self.assertEqual(hidden, [])
+        self.assertGreater(seen, 20)
+        form, text = next((form, text) for _, option, form, text in options if option == "--restarts")
+        self.assertEqual(form, "N|auto")
+        self.assertIn("0 or auto: fit until", text)
+
     def test_mpi_starts_no_copies_of_a_job(self):
         self.succeed("generate", "uniform", "-n", 20, "-d", 2, "-o", self.path("points.npy"))
         job = ("kmeans", self.path("points.npy"), "-k", 2, "-o", self.path("result"))

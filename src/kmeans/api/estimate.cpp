@@ -62,9 +62,9 @@ std::uint64_t widened_bytes(const Shape& shape, const Variant& variant, KMeansMe
   const auto row_bytes = static_cast<std::uint64_t>(shape.dimensions) * static_cast<std::uint64_t>(shape.element_bytes);
   // If some ranks have no GPU, the points of all ranks stay in host memory.
   const bool stays_on_gpu = variant.device_input && execution.communicator == nullptr;
-  if (stays_on_gpu) return 0;
   if (widens_points(&variant, stays_on_gpu))
     return core::checked_multiply(static_cast<std::uint64_t>(shape.points), row_bytes, "points");
+  if (stays_on_gpu) return 0;
   const std::uint64_t visit = visit_bytes(shape.points, shape.dimensions);
   if (metric == KMeansMetric::cosine) return visit;  // iterations read rows of unit length
   // Blocks of an iteration have at most cached_values values or 64 rows, and blocks of the seeding at most 256 rows.

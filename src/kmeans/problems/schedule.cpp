@@ -149,9 +149,9 @@ void divide_gpus(BatchSchedule& schedule, const KMeansShape& shape, std::int64_t
   one.gpus.clear();
   one.gpu = gpus.front();
   const auto count = std::ssize(gpus);
-  const MemoryEstimate alone = kmeans_memory(shape, options, settings_of_worker(one, gpus.size()));
+  const std::uint64_t of_a_problem = kmeans_memory(shape, options, one).device;
   const std::uint64_t plannable = execution::plannable_memory(execution::least_gpu(execution::GrantedMachine(one)));
-  const auto with_room = static_cast<std::int64_t>(plannable / std::max<std::uint64_t>(1, alone.device));
+  const auto with_room = static_cast<std::int64_t>(plannable / std::max<std::uint64_t>(1, of_a_problem));
   const std::int64_t on_a_gpu =
       std::clamp<std::int64_t>(std::min(with_room, (problems + count - 1) / count), 1, most_on_a_gpu);
   Execution settings = settings_of_worker(one, static_cast<std::size_t>(on_a_gpu * count));
@@ -163,6 +163,7 @@ void divide_gpus(BatchSchedule& schedule, const KMeansShape& shape, std::int64_t
     }
   schedule.threads = static_cast<int>(std::ssize(schedule.workers));
   schedule.side_by_side = problems;
+  const MemoryEstimate alone = kmeans_memory(shape, options, schedule.workers.front());
   schedule.memory = {core::checked_multiply(alone.host, schedule.workers.size(), "the fits"),
                      core::checked_multiply(alone.device, static_cast<std::uint64_t>(on_a_gpu), "the fits")};
 }

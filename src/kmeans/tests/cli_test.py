@@ -811,12 +811,17 @@ class Headers(Case):
 
     def test_every_table_of_a_command(self):
         points = self.file("p.csv", "0,1\n5,6\n7,9\n")
-        weights = self.file("w.csv", "0\n1\n2\n")
-        summary = json.loads(self.succeed("kmeans", points, "-k", 1, "--weights", weights, "--header", "yes", "--json").stdout)
-        self.assertEqual(summary["n"], 2)
+        for lines in ("1\n2\n", "weight\n1\n2\n"):  # a list has a header if its first line is a word
+            weights = self.file("w.csv", lines)
+            summary = json.loads(self.succeed("kmeans", points, "-k", 1, "--weights", weights, "--header", "yes", "--json").stdout)
+            self.assertEqual(summary["n"], 2)
+        folder = self.path("fit")
+        self.succeed("kmeans", points, "-k", 2, "--header", "yes", "-o", folder)
+        self.succeed("check", folder, points, "--header", "yes", "--labels", self.file("labels.csv", "1\n0\n"))
+        self.refused(2, "kmeans", self.centroids, "-k", 1, "--weights", weights, "--header", "yes", says=["--header", "points"])
 
     def test_no_meaning_without_a_table(self):
-        says = ["--header is for tables of text"]
+        says = ["--header is for points in tables of text"]
         for header in ("yes", "no"):
             option = "--header", header
             self.refused(2, "kmeans", self.centroids, "-k", 1, *option, says=says)
@@ -1075,7 +1080,7 @@ class Tables(Case):
                      says=["w.csv", "2 values for 3 rows, of which 1 lack"])
         self.assertEqual(self.succeed("predict", self.file("c.csv", "1\n6\n"), plain, "--missing", "drop-rows").stdout,
                          "row,label\n0,0\n2,1\n")
-        self.refused(2, "kmeans", self.points(), "-k", 1, "--missing", "drop-rows", says=["--missing is for tables of text"])
+        self.refused(2, "kmeans", self.points(), "-k", 1, "--missing", "drop-rows", says=["--missing is for points in tables of text"])
 
     def test_weights_in_a_column(self):
         table = self.file("t.csv", "x,w,y\n1,1,2\n5,3,6\n9,2,0\n")
@@ -1260,7 +1265,8 @@ class Tables(Case):
     def test_a_folder_checks_the_columns(self):
         out = self.fit()
         for text, options, says in [
-                ("width,size\n1,2\n", [], ["2 columns ('width', 'size')", "2 columns ('length', 'width')"]),
+                ("width,size\n1,2\n", [], ["no column 'length', which the fit in", "are 'width' and 'size'"]),
+                ("name,width\na,2\nb,3\n", [], ["no column 'length', which the fit in", "are 'name' and 'width'"]),
                 ("length,width,more\n1,2,3\n", ["--columns", "2,1"], ["2 columns ('width', 'length')", "without --columns"]),
                 ("1,2.5,7\n", [], ["has 3 columns,", "2 columns ('length', 'width')"]),
         ]:
@@ -1293,7 +1299,7 @@ class Tables(Case):
             self.assertEqual(self.succeed(command, centroids, turned).stdout, self.succeed(command, out, points).stdout)
             self.refused(3, command, centroids, turned, "--columns", "c,b,a",
                          says=["cba.csv", "'c', 'b', 'a'", "'a', 'b', 'c'", "centroids.csv"])
-            self.refused(3, command, centroids, self.file("abd.csv", "a,b,d\n1,2,3\n"), says=["'a', 'b', 'd'", "'a', 'b', 'c'"])
+            self.refused(3, command, centroids, self.file("abd.csv", "a,b,d\n1,2,3\n"), says=["no column 'c'", "centroids.csv' has", "'a', 'b' and 'd'"])
             self.succeed(command, centroids, self.file("plain.csv", "1.5,20,300\n"))
         table = self.file("ab.csv", "a,b\n0,5\n1,5\n9,5\n10,5\n")
         for text, left_out in [("b,a\n5,9.5\n5,0.5\n", ""), ("cluster,b,a\n0,5,9.5\n1,5,0.5\n", "'cluster' is left out")]:
@@ -1456,7 +1462,7 @@ class WhichK(Case):
     def test_bad_numbers(self):
         points = self.points()
         for text, says in (("5..2", "ends before it begins"), ("2..", "-k"), ("..3", "-k"), ("2,,3", "-k"), ("0..3", "-k"),
-                           ("1..5000", "more than 1000 fits"), ("2-5", "-k"), ("1..900,1000..1200", "more than 1000")):
+                           ("1..5000", "more than 1000 fits"), ("2-5", "did you mean 2..5?"), ("4,2 - 50", "did you mean 2..50?"), ("2:5", "did you mean 2..5?"), ("2-x", "-k"), ("1..900,1000..1200", "more than 1000")):
             self.refused(2, "kmeans", points, "-k", text, says=[says])
         self.refused(2, "kmeans", points, "-k", 3, "--choose", "silhouette", says=["--choose", "nothing to choose"])
         self.refused(2, "kmeans", points, "-k", "2..3", "--init", self.file("c.csv", "0,0,0\n1,1,1\n"), says=["--init", "several"])

@@ -98,8 +98,8 @@ class Codebooks(Case):
         self.refused(2, "kmeans", vectors, "-k", "2..4", "--subspaces", 2, says=["-k names several"])
         for words in (["--optimal"], ["--init", vectors], ["--checkpoint", self.path("c.npz")], ["--report", self.path("r.html")]):
             self.refused(2, *fit, *words, says=[words[0]])
-        self.refused(4, *fit, "--standardize", says=["--standardize"])
-        self.refused(4, *fit, "--gpus", "auto", says=["--gpus auto"])
+        self.refused(2, *fit, "--standardize", says=["--standardize"])
+        self.refused(2, *fit, "--gpus", "auto", says=["--gpus auto"])
         self.refused(2, "kmeans", vectors, "-k", 4, "--subspaces", 4, says=["--subspaces", "6 columns", "divisor of 6"])
         self.refused(3, "kmeans", vectors, "-k", 301, "--subspaces", 2, says=["301", "300 points"])
         dtype, shape, values = read_npy(vectors)

@@ -139,7 +139,7 @@ PairHistogramResult count(MatrixView<const T> points, const PairHistogramOptions
   const room::Variant* variant = nullptr;
   ranks.agree([&] {
     job = describe(points, options, memory, asked, timing.phases);
-    variant = &room::choose(job.shape, job.execution);
+    variant = &room::choose_within(job.shape, job.arranged.options, job.execution);
     execution::check_memory(room::estimate(job.shape, *variant, asked).host, job.execution);
   });
   const int threads = execution::threads_of(*variant, cpu::thread_count(job.execution));

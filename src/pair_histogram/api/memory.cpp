@@ -15,6 +15,25 @@ namespace gradus {
 
 namespace room = pair_histogram_detail;
 
+bool room::is_beyond_half(const Shape& shape, const PairHistogramOptions& options) {
+  return options.beyond_half && shape.reach > greatest_reach(options.box);
+}
+
+const room::Variant& room::choose_within(const Shape& shape, const PairHistogramOptions& options,
+                                         const Execution& execution) {
+  if (!is_beyond_half(shape, options)) return choose(shape, execution);
+  Execution how = execution;
+  if (how.device == Device::automatic && how.gpus.empty()) how.device = Device::cpu;
+  if (how.variant.empty() && how.device == Device::cpu) how.variant = "simd_brute_force";
+  const Variant& variant = choose(shape, how);
+  const bool is_textbook = variant.backend != core::Backend::simd && !variant.device_input;
+  if (is_textbook || how.variant == "simd_brute_force") return variant;
+  throw UnsupportedError(
+      "pairs past half of the box are counted by simd_brute_force, openmp_privatized, openmp_shared "
+      "and sequential, not by " +
+      std::string(variant.name) + "; name one of them, or run on the CPU without naming a variant");
+}
+
 core::Memory room::estimate(const Shape& shape, const Variant& variant, const Execution& execution) {
   core::Memory memory = variant.memory(shape, cpu::thread_count(execution));
   // Each bin takes an edge and a threshold in Bins, and an edge, a count and, if weighted, a weight in the result.
@@ -48,14 +67,11 @@ Execution check(const PairHistogramShape& shape, const Execution& execution) {
   return here;
 }
 
-room::Shape describe(PairHistogramShape shape, const PairHistogramOptions& options, const Execution& here) {
-  const PairHistogramOptions arranged = room::arranged_options(options, shape.dimensions);
-  return room::describe_shape(shape, arranged, here);
-}
-
 /// Returns all variants that the job may choose. The choice depends on the points' values, which are unknown here.
-std::vector<const room::Variant*> choose_all(const room::Shape& shape, const Execution& here) {
-  if (!here.variant.empty()) return {&room::choose(shape, here)};
+std::vector<const room::Variant*> choose_all(const room::Shape& shape, const PairHistogramOptions& arranged,
+                                             const Execution& here) {
+  if (!here.variant.empty() || room::is_beyond_half(shape, arranged))
+    return {&room::choose_within(shape, arranged, here)};
   std::vector<const room::Variant*> variants = room::choosable(shape, execution::this_machine(), here.device);
   // A block size applies only to GPUs. A job on the CPU rejects it.
   if (here.block_size != 0) std::erase_if(variants, [](const room::Variant* one) { return !one->device_input; });
@@ -76,10 +92,12 @@ MemoryEstimate pair_histogram_memory(const PairHistogramShape& shape, const Pair
     return memory;
   }
   const Execution here = check(shape, execution);
-  const room::Shape sizes = describe(shape, options, here);
+  PairHistogramShape described = shape;
+  const PairHistogramOptions arranged = room::arranged_options(options, described.dimensions);
+  const room::Shape sizes = room::describe_shape(described, arranged, here);
   const std::uint64_t copies = room::estimate_copies(shape, options);
   MemoryEstimate most;
-  for (const room::Variant* variant : choose_all(sizes, here)) {
+  for (const room::Variant* variant : choose_all(sizes, arranged, here)) {
     const core::Memory memory = room::estimate(sizes, *variant, here);
     most.host = std::max(most.host, memory.host + copies);
     if (variant->device_input) most.device = std::max(most.device, memory.device + copied_bytes(shape));

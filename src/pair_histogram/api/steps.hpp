@@ -11,6 +11,9 @@
 
 namespace gradus::pair_histogram_detail {
 
+/// The greatest magnitude of an integer of a wave vector for structure_factor().
+inline constexpr std::int64_t greatest_integer = 4096;
+
 /// Returns the places of the views. Throws UsageError for a malformed view.
 template <class T>
 std::array<execution::NamedPlace, 4> check_views(MatrixView<const T> points, const PairHistogramMemory<T>& memory) {
@@ -39,6 +42,13 @@ PairHistogramResult count_on_gpus(MatrixView<const T> points, const PairHistogra
 inline const Variant& choose(const Shape& shape, const Execution& execution) {
   return execution::choose(variants(), choose, shape, execution, Room::name);
 }
+
+/// Returns the variant that counts a job with these arranged options. If the bins reach past half of the box, returns
+/// simd_brute_force or the variant that `execution` names. Throws UnsupportedError if that one filters pairs.
+const Variant& choose_within(const Shape& shape, const PairHistogramOptions& options, const Execution& execution);
+
+/// Returns true if the bins reach past half of the box.
+bool is_beyond_half(const Shape& shape, const PairHistogramOptions& options);
 
 /// Returns the memory that the variant and the result take if the job uses all requested threads.
 core::Memory estimate(const Shape& shape, const Variant& variant, const Execution& execution);

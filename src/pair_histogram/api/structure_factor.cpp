@@ -13,6 +13,7 @@
 #include "cpu/threads.hpp"
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
+#include "pair_histogram/api/steps.hpp"
 #include "pair_histogram/cell.hpp"
 #include "pair_histogram/prepare.hpp"
 
@@ -24,7 +25,6 @@ namespace {
 
 constexpr std::int64_t lanes = 8;
 constexpr std::int64_t block = 256;  // points whose exponentials are in the table together
-constexpr std::int64_t greatest_integer = 4096;
 constexpr std::string_view while_summing = "stopped while computing a structure factor";
 
 /// exp(-2 pi i h f) for the points of a block: element h * block + point of each array.
@@ -104,7 +104,7 @@ std::vector<double> structure_factor(MatrixView<const double> points, const std:
     for (std::int64_t row = 0; row < vectors.rows(); ++row)
       for (std::int64_t column = 0; column < columns; ++column) {
         const std::int64_t integer = vectors(row, column);
-        if (integer < -greatest_integer || integer > greatest_integer)
+        if (integer < -room::greatest_integer || integer > room::greatest_integer)
           throw UsageError("vector " + std::to_string(row) + " (counted from 0) has the integer " +
                            std::to_string(integer) + "; at most 4096 in magnitude is possible");
         greatest = std::max(greatest, std::abs(integer));

@@ -202,9 +202,40 @@ class AtomSelection::Evaluator {
     return left;
   }
 
+  std::string no_match() const {
+    std::string none = message("it matches none of the " + std::to_string(atoms_) + " atoms");
+    if (atoms_ == 0) return none;
+    std::string there = "; they have the indices 0 to " + std::to_string(atoms_ - 1);
+    const AtomLabels& labels = frame_.labels;
+    for (const auto& [name, words] : {std::pair("types", &labels.types), std::pair("elements", &labels.elements),
+                                      std::pair("names", &labels.names), std::pair("residues", &labels.residues)})
+      if (*words && !(*words)->words.empty()) there += std::string(", the ") + name + " " + list_of(**words);
+    frame_.points.visit([&](const auto& points) {
+      for (std::int64_t column = 0; column < points.columns(); ++column) {
+        auto [least, most] = std::pair(points(0, column), points(0, column));
+        for (std::int64_t atom = 1; atom < points.rows(); ++atom) {
+          least = std::min(least, points(atom, column));
+          most = std::max(most, points(atom, column));
+        }
+        there += std::string(", ") + "xyz"[column] + " from " + core::number_text(static_cast<double>(least)) + " to " +
+                 core::number_text(static_cast<double>(most));
+      }
+    });
+    return none + there;
+  }
+
  private:
-  [[noreturn]] void fail(const std::string& why) const {
-    throw InputError(what_ + ": " + selection_.option_ + " " + core::excerpt(selection_.text_) + ": " + why);
+  std::string message(const std::string& why) const {
+    return what_ + ": " + selection_.option_ + " " + core::excerpt(selection_.text_) + ": " + why;
+  }
+  [[noreturn]] void fail(const std::string& why) const { throw InputError(message(why)); }
+
+  static std::string list_of(const AtomWords& labels) {
+    constexpr std::size_t most = 12;
+    std::string there;
+    for (std::size_t at = 0; at < std::min(labels.words.size(), most); ++at)
+      there += (at > 0 ? ", " : "") + labels.words[at];
+    return labels.words.size() > most ? there + ", ..." : there;
   }
 
   std::vector<char> by_words(const Node& node, const AtomWords* labels, const char* name) const {
@@ -220,15 +251,9 @@ class AtomSelection::Evaluator {
     std::vector<char> is_wanted(labels->words.size());
     for (const std::string& word : node.words) {
       const auto found = std::ranges::find(labels->words, word);
-      if (found == labels->words.end()) {
-        constexpr std::size_t most = 12;
-        std::string there;
-        for (std::size_t at = 0; at < std::min(labels->words.size(), most); ++at)
-          there += (at > 0 ? ", " : "") + labels->words[at];
-        if (labels->words.size() > most) there += ", ...";
+      if (found == labels->words.end())
         fail("no atom has " + core::excerpt(word) + " among its " + name +
-             (there.empty() ? "" : ", which are " + there));
-      }
+             (labels->words.empty() ? "" : ", which are " + list_of(*labels)));
       is_wanted[static_cast<std::size_t>(found - labels->words.begin())] = 1;
     }
     std::vector<char> result(atoms_);
@@ -291,6 +316,18 @@ AtomSelection::AtomSelection(std::string_view text, std::string_view option) : t
 
 bool AtomSelection::is_by_place() const {
   return std::ranges::any_of(nodes_, [](const Node& node) { return node.kind == Kind::index; });
+}
+
+bool AtomSelection::is_by_coordinates() const {
+  return std::ranges::any_of(nodes_, [](const Node& node) { return node.kind >= Kind::x && node.kind <= Kind::z; });
+}
+
+bool AtomSelection::is_by_labels() const {
+  return std::ranges::any_of(nodes_, [](const Node& node) { return node.kind >= Kind::type && node.kind <= Kind::id; });
+}
+
+std::string AtomSelection::no_match(const Frame& frame, const std::string& what) const {
+  return Evaluator(*this, frame, what).no_match();
 }
 
 std::vector<std::int64_t> AtomSelection::rows(const Frame& frame, const std::string& what) const {

@@ -31,10 +31,16 @@ class AtomSelection {
   /// Returns the row numbers of the selected atoms in increasing order. Throws InputError about `what` if the file
   /// lacks data that the selection needs, or if the selection names a word, id or index that no atom has.
   std::vector<std::int64_t> rows(const Frame& frame, const std::string& what) const;
+  /// Returns the message about `what` if the selection matches no atom of the frame. It lists what could be selected.
+  std::string no_match(const Frame& frame, const std::string& what) const;
 
   const std::string& text() const { return text_; }
   /// Returns true if the selection contains the keyword `index`, which selects atoms by their positions in the frame.
   bool is_by_place() const;
+  /// Returns true if the selection depends on coordinates, which differ from frame to frame.
+  bool is_by_coordinates() const;
+  /// Returns true if the selection depends on types, elements, names, residues or ids.
+  bool is_by_labels() const;
 
  private:
   enum class Kind : std::uint8_t {

@@ -11,7 +11,15 @@ namespace gradus::files {
 
 namespace {
 
-bool is_atom(std::string_view text) { return text.starts_with("ATOM  ") || text.starts_with("HETATM"); }
+/// Returns the name of a record: columns 1 to 6, up to a blank. In large files, the number of an atom begins in
+/// column 6.
+std::string_view record_of(std::string_view text) {
+  constexpr std::size_t columns = 6;
+  return text.substr(0, std::min(columns, text.find_first_of(" \t")));
+}
+
+bool is_atom(std::string_view text) { return record_of(text) == "ATOM" || record_of(text) == "HETATM"; }
+bool is_model(std::string_view text) { return record_of(text) == "MODEL"; }
 bool is_end(std::string_view text) { return text.starts_with("ENDMDL") || trimmed(text) == "END"; }
 
 class PdbFrames : public TextFrames {
@@ -30,7 +38,7 @@ class PdbFrames : public TextFrames {
 
   bool at_end() override {
     for (auto next = peek(); next; next = peek()) {
-      if (is_atom(*next) || next->starts_with("MODEL ")) return false;
+      if (is_atom(*next) || is_model(*next)) return false;
       read_other(line("a record"));
     }
     return true;
@@ -38,20 +46,20 @@ class PdbFrames : public TextFrames {
 
   Frame read_frame(FrameParts parts) override {
     if (at_end()) line("an atom (ATOM or HETATM)");  // throws, because nothing is left
-    const bool is_model = peek()->starts_with("MODEL ");
-    if (is_model) line("a record");
+    const bool has_model = is_model(*peek());
+    if (has_model) line("a record");
     Atoms atoms;
     bool ended = false;
     std::int64_t count = 0;
     for (auto next = peek(); next && !ended; next = peek()) {
-      if (next->starts_with("MODEL ") || (count > 0 && next->starts_with("CRYST1"))) break;
+      if (is_model(*next) || (count > 0 && next->starts_with("CRYST1"))) break;
       const std::string_view text = line("a record");
       ended = is_end(text);
       if (!is_atom(text)) read_other(text);
       else if (honour_stop(count++); parts == FrameParts::all) read_atom(text, atoms);
     }
     began_ = true;
-    if (is_model && !ended) line("the end of the model (ENDMDL)");
+    if (has_model && !ended) line("the end of the model (ENDMDL)");
     if (!had_cell_) at_end();  // a cell that follows is refused, also if no other frame is read
     Frame frame;
     if (parts == FrameParts::all) {
@@ -88,7 +96,7 @@ class PdbFrames : public TextFrames {
     const std::string_view element = Field{76, 2}.in(text);
     atoms.has_elements = atoms.has_elements && !element.empty();
     atoms.elements.add(element);
-    const std::string_view word = Field{6, 5}.in(text);
+    const std::string_view word = text[4] == ' ' ? Field{5, 6}.in(text) : Field{6, 5}.in(text);
     std::int64_t id = 0;
     const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     atoms.has_ids = atoms.has_ids && error == std::errc{} && stop == word.data() + word.size();
@@ -104,9 +112,18 @@ class PdbFrames : public TextFrames {
     if (atoms.has_ids) of_frame.ids = std::make_shared<const std::vector<std::int64_t>>(std::move(atoms.ids));
   }
 
-  /// Reads the cell if the record has one. A cell counts for all frames that follow.
+  /// Reads the cell if the record has one. A cell counts for all frames that follow. Ignores other records, but throws
+  /// InputError if the name is nearly the name of a record that is read.
   void read_other(std::string_view text) {
-    if (!text.starts_with("CRYST1")) return;
+    if (!text.starts_with("CRYST1")) {
+      if (is_end(text) || record_of(text) == "CONECT") return;
+      const std::string_view record = record_of(trimmed(text));
+      for (const char* const known : {"ATOM", "HETATM", "MODEL", "ENDMDL", "CRYST1", "CONECT", "END"})
+        if (is_nearly(record, known))
+          fail("the record " + core::excerpt(record) + " is unknown; is it a damaged " + known +
+               "? Names of records are upper-case and begin in column 1");
+      return;
+    }
     static constexpr std::array<Field, 2 * trajectory_axes> fields = {
         {{6, 9}, {15, 9}, {24, 9}, {33, 7}, {40, 7}, {47, 7}}};
     std::array<double, 2 * trajectory_axes> numbers{};
@@ -142,13 +159,14 @@ class PdbFrames : public TextFrames {
 }  // namespace
 
 extern constinit const TrajectoryFormat pdb_trajectories{
-    .file = {.name = "PDB",
-             .endings = ".pdb .ent",
-             .rules =
-                 "The records `ATOM` and `HETATM` in their columns. A frame ends with `ENDMDL` or `END`. Alternate "
-                 "locations are atoms, too. `CRYST1` gives the box of the frames that follow, unless its lengths "
-                 "are all 1 or 0; with a space group other than P 1 give `--box`. Names, residues, elements and "
-                 "ids are read for selections"},
+    .file =
+        {.name = "PDB",
+         .endings = ".pdb .ent",
+         .rules =
+             "The records `ATOM` and `HETATM` in their columns. A frame ends with `ENDMDL` or `END`. Alternate "
+             "locations are atoms, too. `CRYST1` gives the box of the frames that follow, unless its lengths "
+             "are all 1 or 0; with a space group other than P 1 give `--box`. Names, residues, elements and "
+             "ids are read for selections. Other records are ignored, but a damaged name, such as `ATOMM`, is refused"},
     .unit = LengthUnit::angstrom,
     .recognises =
         [](std::string_view beginning) {

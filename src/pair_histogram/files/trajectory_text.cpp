@@ -332,6 +332,21 @@ bool is_whole_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
+bool is_nearly(std::string_view word, std::string_view name) {
+  const auto upper = [](char letter) { return letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter; };
+  const auto same = [&](char one, char other) { return upper(one) == other; };
+  const auto end = std::ranges::mismatch(word, name, same);
+  std::string_view rest(end.in1, word.end());
+  std::string_view rest_of_name(end.in2, name.end());
+  while (!rest.empty() && !rest_of_name.empty() && same(rest.back(), rest_of_name.back())) {
+    rest.remove_suffix(1);
+    rest_of_name.remove_suffix(1);
+  }
+  const bool exchanged =
+      rest.size() == 2 && rest_of_name.size() == 2 && same(rest[0], rest_of_name[1]) && same(rest[1], rest_of_name[0]);
+  return exchanged || std::max(rest.size(), rest_of_name.size()) <= 1;
+}
+
 bool reads_as_number(std::string_view word) {
   double value = 0;
   return !word.empty() && parse_number(word.data(), word.data() + word.size(), value) == word.data() + word.size();

@@ -151,6 +151,9 @@ std::unique_ptr<FrameParser> make_frame_parser(std::unique_ptr<TextInput> text, 
   return std::make_unique<Parser>(std::move(text), std::move(stop), labels);
 }
 bool is_whole_number(std::string_view text);
+/// Returns true if one insertion, deletion, substitution or exchange of neighbours, or none, makes the word this name.
+/// The name is upper-case, and the case of the word does not matter.
+bool is_nearly(std::string_view word, std::string_view name);
 bool reads_as_number(std::string_view word);
 /// Returns the first three lines, without line ends. Lines that the text lacks are empty.
 std::array<std::string_view, 3> first_lines(std::string_view text);

@@ -311,6 +311,27 @@ class PairCounts {
            text(numbers(memory_.other_regions));
   }
 
+  /// Throws OutOfMemoryError, with a remedy, if the memory does not suffice.
+  void check_memory() const {
+    constexpr std::uint64_t bytes_of_a_point = 16 + 16 + 4 + 8 + 12 + 12 + 8 + 4 + 4;
+    const std::uint64_t of_points =
+        bytes_of_a_point * static_cast<std::uint64_t>(points_.rows() + memory_.others.rows());
+    const std::uint64_t of_a_thread = static_cast<std::uint64_t>(rule_->bins.slots()) *
+                                      static_cast<std::uint64_t>(1 + result_.regions) * 8 *
+                                      static_cast<std::uint64_t>(1 + problem_.sum_words());
+    const auto bytes = [&](int threads) { return of_points + of_a_thread * static_cast<std::uint64_t>(threads + 2); };
+    int fitting = threads_ - 1;
+    while (fitting > 0 && !execution::has_memory(bytes(fitting), execution_)) --fitting;
+    const std::string least = "one thread needs " + core::size_text(bytes(1));
+    execution::check_memory(
+        bytes(threads_), execution_,
+        fitting > 1    ? std::to_string(fitting) + " threads need little enough"
+        : fitting == 1 ? least
+        : of_a_thread > of_points
+            ? least + ", and fewer bins or regions need less"
+            : least + ", and parts of the catalogue need less: counts within and between them add up");
+  }
+
   /// Examines and sorts the points. Memory is checked first.
   void prepare() {
     constexpr double nanoseconds_a_pair = 0.7;
@@ -319,16 +340,12 @@ class PairCounts {
     threads_ = cpu::start_team(cpu::chosen_threads(pairs * nanoseconds_a_pair, execution_));
     {
       const core::PhaseTimer timer(result_.report.phases, "examine");
-      problem_ = room::prepare<T>(points_, {.bins = {.edges = {0, 1}}}, memory_, execution_);
+      Execution unlimited = execution_;  // the limit is compared with the memory of the whole job
+      unlimited.memory_limit = 0;
+      problem_ = room::prepare<T>(points_, {.bins = {.edges = {0, 1}}}, memory_, unlimited);
     }
+    check_memory();
     const room::SkyRule& rule = *rule_;
-    constexpr std::uint64_t bytes_of_a_point = 16 + 16 + 4 + 8 + 12 + 12 + 8 + 4 + 4;
-    const std::uint64_t cells =
-        static_cast<std::uint64_t>(rule.bins.slots()) * static_cast<std::uint64_t>(1 + result_.regions);
-    execution::check_memory(
-        bytes_of_a_point * static_cast<std::uint64_t>(points_.rows() + memory_.others.rows()) +
-            cells * 8 * static_cast<std::uint64_t>(1 + problem_.sum_words()) * static_cast<std::uint64_t>(threads_ + 2),
-        execution_);
     room::SkyRange range;
     for (std::size_t column = 0; column < 3; ++column) {
       const auto from = static_cast<std::size_t>(rule.columns[column]);

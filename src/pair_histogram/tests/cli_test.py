@@ -1,6 +1,7 @@
 """Tests the command `gradus pair-histogram` as a user runs it. tests/cli/run.py runs this."""
 
 import gzip
+import itertools
 import json
 import math
 import os
@@ -101,8 +102,18 @@ class PairCounts(Case):
             self.refused(3, *command, "--columns", "1-3", says=["b.csv", "'z,x,y'", "'x,y,z'", "--columns"])
             self.succeed(*command, "--columns", "x,y,z")
         partly = self.file("c.csv", "z,x,q\n0,9,0\n")
-        self.refused(3, "pair-counts", points, "--edges", edges, "--cross", partly, *pi, says=["c.csv", "'z,x,q'"])
+        self.refused(3, "pair-counts", points, "--edges", edges, "--cross", partly, *pi, says=["c.csv", "no column 'y'", "a.csv' has"])
         self.succeed("pair-counts", points, "--edges", edges, "--cross", self.file("d.csv", "X,Y,Z\n0,9,0\n"), *pi)
+
+    def test_too_little_memory_names_a_remedy(self):
+        points, edges = self.points(n=3000), self.file("edges.csv", "0\n1\n2\n")
+        many = ("--pi-max", 3, "--pi-bins", 10000, "--threads", 4)
+        for job, limit, word in ((many, "1900K", "3 threads need little enough"), (many, "1300K", "one thread needs"),
+                                 (many, "900K", "fewer bins or regions need less"), (("--pi-max", 3), "10K", "parts of the catalogue"),
+                                 (("--pi-max", 3), "1", "parts of the catalogue")):
+            self.refused(1, "pair-counts", points, "--edges", edges, *job, "--memory-limit", limit, says=["the job needs", word])
+        for threads, limit in ((3, "1900K"), (1, "1300K")):
+            self.succeed("pair-counts", points, "--edges", edges, *many[:-1], threads, "--memory-limit", limit)
 
     def test_the_default_number_of_bins(self):
         points, edges = self.points(), self.file("edges.csv", "0\n1\n")
@@ -132,7 +143,7 @@ class PairCounts(Case):
         self.assertEqual(self.count(*job, weights, "--cross", points, "--cross-weights", weights)[1], ["25"])
         result = gradus("pair-counts", *job, self.file("v.csv", "2\n3\n"))
         self.assertEqual(result.returncode, 3)
-        self.assertIn("v.csv': 2 values for 3 rows, of which 1 lack a number", result.stderr)
+        self.assertIn("v.csv': 2 values for 3 rows, of which 1 lacks a number and is left out", result.stderr)
 
     def test_refusals(self):
         points, edges = self.points(), self.file("edges.csv", "0\n1\n")
@@ -336,6 +347,29 @@ class PairHistogram(Case):
                              [list(row) for row in zip(*(part[key] for part in answer["partial"]))], key)
         self.refused_to_overwrite([water], "pair-histogram", water, "--bin-width", 1, "--report", water)
 
+    def test_selections_of_no_atom(self):
+        """A selection that no frame matches is refused and says what there is."""
+        water = self.file("w.xyz", self.WATER)
+        job = ("pair-histogram", water, "--bin-width", 1, "--bins", 6)
+        for text in ("type O and type H", "not all", "x 90:100", "index 0 and index 1"):
+            for option in ("--select", "--cross-select"):
+                self.refused(3, *job, option, text, says=["w.xyz", option, "matches none of the 6 atoms", "types O, H", "x from"])
+        self.refused(3, *job, "--partial", "--select", "not all", says=["matches none of the 6 atoms"])
+        two = self.file("two.xyz", self.WATER + self.WATER.replace("O 5 1 1", "O 8 1 1"))
+        self.assertIn("in 2 frames", self.succeed("pair-histogram", two, *job[2:], "--select", "x 7.5:8.5").stderr)
+        self.refused(3, "pair-histogram", two, *job[2:], "--select", "x 90:", says=["two.xyz", "--select 'x 90:'", "matches none"])
+        table = self.file("p.csv", "0,0,0\n3,4,0\n")
+        self.refused(3, "pair-histogram", table, *job[2:], "--select", "z 5:6", says=["p.csv", "z from 0 to 0"])
+
+    def test_topology_that_has_no_use(self):
+        water = self.file("w.xyz", self.WATER)
+        job = ("pair-histogram", water, "--bin-width", 1, "--bins", 6, "--topology", water)
+        for use in ((), ("--select", "index 0-2"), ("--cross-select", "x 0:9"), ("--rdf",),
+                    ("--cross", water, "--cross-select", "type O")):
+            self.refused(2, *job, *use, says=["--topology has no effect: it needs --partial", "--select"])
+        for use in (("--select", "not type O"), ("--cross-select", "type O"), ("--partial",)):
+            self.succeed(*job, *use)
+
     def test_bad_selections(self):
         water = self.file("w.xyz", self.WATER)
         job = ("pair-histogram", water, "--bin-width", 1, "--bins", 6)
@@ -472,6 +506,38 @@ class PairHistogram(Case):
                                ("   2.0   2.0   2.0", "  2.0 2.0", "the box has 2 numbers"),
                                ("0.100   0.100   0.100  0.1  0.2  0.3", "1 1 1", "no decimal points")):
             self.refused(3, "pair-histogram", self.file("bad.gro", text.replace(old, new, 1)), *job, says=["bad.gro:", says])
+
+    ATOM = "ATOM      1  OW  SOL A   1       1.000   1.000   1.000  1.00  0.00           O\n"
+    OTHER = "HETATM    2  HW1 SOL A   1       2.000   1.000   1.000  1.00  0.00           H\n"
+
+    def test_damaged_records_of_pdb(self):
+        job = ("--bin-width", 3, "--bins", 2)
+        cell = "CRYST1   20.000   20.000   20.000  90.00  90.00  90.00 P 1           1\n"
+        for record, damaged in (("ATOM  ", ("ATOMM ", "atom  ", "AT0M  ", "ATO   ", " ATOM ", "ATMO  ", "Atom  ")),
+                                ("HETATM", ("HETATN", "HETAT ", "hetatm", "HETATOM", "HTEATM")),
+                                ("CRYST1", ("CRYST ", "cryst1", "CRYST2", "CRIST1", "CRTST1")),
+                                ("MODEL ", ("MODEL_", "model ", "MODFL ")), ("ENDMDL", ("ENDMDI", "EMDMDL")), ("CONECT", ("CONETC",))):
+            for name in damaged:
+                text = cell + "MODEL        1\n" + self.ATOM + self.OTHER + "ENDMDL\nCONECT    1    2\n"
+                path = self.file("damaged.pdb", text.replace(record, name))
+                self.refused(3, "pair-histogram", path, *job, says=["damaged.pdb:", "the record", record.strip()])
+        ignored = ("HEADER TITLE COMPND SOURCE KEYWDS EXPDTA NUMMDL MDLTYP AUTHOR REVDAT SPRSDE JRNL REMARK DBREF SEQADV SEQRES MODRES HET "
+                   "HETNAM HETSYN FORMUL HELIX SHEET TURN SSBOND LINK CISPEP SITE ORIGX1 SCALE3 MTRIX2 ANISOU SIGATM SIGUIJ TER CONECT "
+                   "MASTER USER OBSLTE SPLIT CAVEAT FTNOTE HYDBND SLTBRG TVECT").split()
+        path = self.file("whole.pdb", "".join(name.ljust(6) + "    1 ATOM\n" for name in ignored) + self.ATOM + "TER\n\n" + self.OTHER + "END\n")
+        self.assertEqual(self.succeed("pair-histogram", path, *job).stdout, "lo,hi,count\n0,3,1\n3,6,0\n")
+        large = self.file("large.pdb", self.ATOM.replace("ATOM      1", "ATOM 100000") + self.OTHER)  # the number begins in column 6
+        self.assertEqual(self.succeed("pair-histogram", large, *job, "--select", "id 100000", "--cross-select", "id 2").stdout,
+                         "lo,hi,count\n0,3,1\n3,6,0\n")
+
+    def test_a_damaged_box_of_a_file_is_bad_input(self):
+        for lattice in ("1e200 0 0 0 9 0 0 0 9", "0 0 0 0 9 0 0 0 9", "9 0 0 9 0 0 0 0 9", "9 0 0 9 1e-9 0 0 0 9", "nan 0 0 0 9 0 0 0 9",
+                        "1e-60 0 1e-61 0 1e-60 0 0 0 1e-60"):
+            for frames in (1, 2):
+                whole = '2\nLattice="9 0 0 0 9 0 0 0 9"\nO 1 1 1\nH 2 1 1\n'
+                path = self.file("box.xyz", whole * (frames - 1) + f'2\nLattice="{lattice}"\nO 0 0 0\nH 0 0 0\n')
+                for bins in (("--bin-width", 1), ("--bin-width", 1, "--bins", 2), ("--bin-width", 1, "--cutoff", 2, "--rdf")):
+                    self.refused(3, "pair-histogram", path, *bins, says=["box.xyz"])
 
     def test_centers(self):
         points = self.file("p.csv", self.POINTS)
@@ -880,17 +946,140 @@ class PairHistogram(Case):
 
     def test_headers_of_every_table(self):
         points = self.file("p.csv", "0,1\n5,6\n7,9\n")
-        edges = self.file("e.csv", "0\n1\n5\n")
-        result = self.succeed("pair-histogram", points, "--edges", edges, "--header", "yes")
-        self.assertEqual(result.stdout, "lo,hi,count\n1,5,1\n")
-        self.assertIn("e.csv:1: the first line, '0', is made of numbers", result.stderr)
+        for lines in ("0\n1\n5\n", "edge\n0\n1\n5\n"):  # a list has a header if its first line is a word
+            edges = self.file("e.csv", lines)
+            weights = self.file("w.csv", "2\n3\n")
+            result = self.succeed("pair-histogram", points, "--edges", edges, "--weights", weights, "--header", "yes")
+            self.assertEqual(result.stdout, "lo,hi,count,weight\n0,1,0,0\n1,5,1,6\n")
+            self.assertNotIn("e.csv", result.stderr)
         array = write_npy(self.path("c.npy"), "<f8", (1, 3), [1, 2, 3])
         cross = self.succeed("pair-histogram", array, "--cross", self.file("o.csv", "0,1,2\n3,4,9\n"),
                              "--bin-width", 9, "--bins", 1, "--header", "yes", "--json")
         self.assertEqual(json.loads(cross.stdout)["cross"], 1)
         for header in ("yes", "no"):
-            self.refused(2, "pair-histogram", array, "--bin-width", 1, "--bins", 2, "--header", header,
-                         says=["--header is for tables of text"])
+            for bins in (("--bin-width", 1, "--bins", 2), ("--edges", edges)):
+                self.refused(2, "pair-histogram", array, *bins, "--header", header, says=["--header is for points in tables of text"])
+
+
+class StructureFactor(Case):
+    """Tests `gradus pair-histogram --structure-factor`."""
+
+    def frame(self, lattice, atoms):
+        lines = "".join("%s %.17g %.17g %.17g\n" % (kind, *place) for kind, *place in atoms)
+        return '%d\nLattice="%s" Properties=species:S:1:pos:R:3\n%s' % (len(atoms), " ".join(map(str, lattice)), lines)
+
+    def atoms(self, number, length, n=40):
+        return [("OH"[at % 2], *(((at * k + 7 * number + 3) * 0.37) % length for k in (17, 29, 71))) for at in range(n)]
+
+    def expected(self, frames, q_max, width):
+        """Returns {bin: (mean q, mean S, vectors)} for cubes, by sums over the full grid."""
+        found = {}
+        for length, places in frames:
+            most, bins = int(q_max * length / (2 * math.pi)), {}
+            for h in itertools.product(range(-most, most + 1), repeat=3):
+                wave = 2 * math.pi * math.hypot(*h) / length
+                if 0 < wave < q_max and h > tuple(-one for one in h):
+                    phases = [2 * math.pi * sum(a * b for a, b in zip(h, place)) / length for place in places]
+                    size = (sum(map(math.cos, phases)) ** 2 + sum(map(math.sin, phases)) ** 2) / len(places)
+                    bins.setdefault(int(wave / width), []).append((wave, size))
+            for number, pairs in bins.items():
+                found.setdefault(number, []).append([sum(column) / len(pairs) for column in zip(*pairs)] + [len(pairs)])
+        return {number: [sum(column) / len(rows) for column in zip(*rows)] for number, rows in found.items()}
+
+    def table(self, *arguments):
+        lines = self.succeed("pair-histogram", *arguments).stdout.splitlines()
+        return lines[0], [list(map(float, line.split(","))) for line in lines[1:]]
+
+    def test_frames_of_a_trajectory(self):
+        frames = [(9, self.atoms(number, 9)) for number in range(3)]
+        path = self.file("t.xyz", "".join(self.frame([length, 0, 0, 0, length, 0, 0, 0, length], atoms) for length, atoms in frames))
+        for words, kinds in (((), "OH"), (("--select", "type O"), "O")):
+            want = self.expected([(length, [atom[1:] for atom in atoms if atom[0] in kinds]) for length, atoms in frames], 3, 0.5)
+            head, rows = self.table(path, "--structure-factor", "3,0.5", "--blocks", 3, *words)
+            self.assertEqual(head, "q,s,s_error,vectors")
+            self.assertEqual(len(rows), len(want))
+            for row, (q, s, vectors) in zip(rows, (want[number] for number in sorted(want))):
+                for ours, theirs in zip((row[0], row[1], row[3]), (q, s, vectors)):
+                    self.assertAlmostEqual(ours, theirs, delta=1e-10 * theirs)
+                self.assertGreater(row[2], 0)
+        texts = {self.succeed("pair-histogram", path, "--structure-factor", "3,0.5", "--threads", threads).stdout for threads in (1, 2, 5)}
+        self.assertEqual(len(texts), 1)
+        few = self.table(path, "--structure-factor", "3,1", "--vectors-per-bin", 4)[1]
+        self.assertEqual([row[2] for row in few], [4, 4, 4])
+
+    def test_points_in_a_box_and_files(self):
+        crystal = self.file("c.csv", "".join("%g,%g,%g\n" % tuple(1.25 * one for one in place) for place in itertools.product(range(8), repeat=3)))
+        job = ("pair-histogram", crystal, "--box", "10,10,10", "--structure-factor", "5.03,0.01")
+        peak = max(self.table(*job[1:])[1], key=lambda row: row[1])
+        self.assertAlmostEqual(peak[0], 2 * math.pi / 1.25, delta=1e-9)
+        self.assertAlmostEqual(peak[1] * peak[2], 3 * 512, delta=1e-7)
+        summary = json.loads(self.succeed(*job, "--json").stdout)
+        self.assertEqual((summary["problem"], summary["n"], summary["frames"]), ("structure_factor", 512, 1))
+        self.assertAlmostEqual(max(summary["s"]), peak[1])
+        self.succeed(*job, "-o", self.path("s.npy"))
+        self.assertIn(b"'vectors'", content(self.path("s.npy")))
+        record = self.path("s.json")
+        self.succeed(*job, "-o", record)
+        again = self.succeed("pair-histogram", "--repeat", record)
+        self.assertEqual(again.stdout, self.succeed(*job).stdout)
+        flat = self.file("flat.csv", "0,0,3\n2.5,0,4\n5,5,5\n")
+        layer = self.table(flat, "--box", "10,10,10", "--dimensions", "xy", "--structure-factor", "2,0.5")[1]
+        self.assertEqual(layer, self.table(self.file("xy.csv", "0,0\n2.5,0\n5,5\n"), "--box", "10,10", "--structure-factor", "2,0.5")[1])
+        cell = self.table(crystal, "--box", "10,0,0,10,10,0,0,0,10", "--structure-factor", "5.03,0.01")[1]  # another basis of the lattice
+        self.assertAlmostEqual(max(row[1] for row in cell), peak[1], delta=1e-7)
+
+    def test_refusals(self):
+        water = self.file("w.xyz", PairHistogram.WATER)
+        points = self.file("p.csv", "0,0,0\n3,4,0\n")
+        job = ("pair-histogram", water, "--structure-factor", "3,0.5")
+        for words, status, says in (
+            (("--bin-width", 1), 2, "--bin-width has no effect: --structure-factor"), (("--centers",), 2, "--centers has no effect"),
+            (("--rdf",), 2, "leave out"), (("--partial",), 2, "leave out"), (("--cross-select", "type O"), 2, "leave out"),
+            (("--variant", "sequential"), 2, "--variant has no effect"), (("--device", "gpu"), 4, "CPU"), (("--gpus", "auto"), 4, "CPU"),
+            (("--select", "not all"), 3, "matches none"), (("--blocks", 5), 3, "--blocks"), (("--periodic", "xy"), 2, "all directions"),
+        ):
+            self.refused(status, *job, *words, says=[says])
+        self.refused(2, "pair-histogram", points, "--structure-factor", "3,0.5", says=["all directions", "--box"])
+        for text, says in (("3", "two numbers"), ("3,0", "greater than 0"), ("3,4", "a width above 0"),
+                           ("1e5,1", "too far"), ("3,1e-9", "million"), ("x,1", "'x'")):
+            self.refused(2, "pair-histogram", points, "--box", "9,9,9", "--structure-factor", text, says=[says])
+        self.refused(2, "pair-histogram", points, "--bin-width", 1, "--bins", 2, "--vectors-per-bin", 4, says=["it needs --structure-factor"])
+        self.refused(2, "pair-histogram", points, "--bin-width", 1, "--bins", 2, "--blocks", 4, says=["--rdf or --structure-factor"])
+
+
+class BeyondHalf(Case):
+    """Tests `gradus pair-histogram --beyond-half`."""
+
+    def test_g_of_a_cube(self):
+        count, length = 500, 6
+        points = [[(place * k * 0.6180339887498949) % 1 * length for k in (1, 7.3, 31.7)] for place in range(1, count + 1)]
+        path = self.file("p.csv", "".join("%.17g,%.17g,%.17g\n" % tuple(point) for point in points))
+        job = ("pair-histogram", path, "--bin-width", 0.5, "--cutoff", 5.5, "--box", "6,6,6", "--rdf")
+        self.refused(2, *job, says=["half of the box", "--beyond-half"])
+        text = self.succeed(*job, "--beyond-half").stdout
+        rows = [list(map(float, line.split(","))) for line in text.splitlines()[1:]]
+        counts = [0] * 11
+        for first, second in itertools.combinations(points, 2):
+            apart = [min(abs(a - b), length - abs(a - b)) for a, b in zip(first, second)]
+            counts[int(math.hypot(*apart) / 0.5)] += 1
+        self.assertEqual([int(row[2]) for row in rows], counts)
+        pairs = count * (count - 1) / 2
+        shells = {bin: row[2] * length**3 / pairs / row[3] for bin, row in enumerate(rows) if row[2] > 0}  # by which g divides
+        self.assertEqual([bin for bin in range(11) if bin not in shells], [bin for bin in range(11) if counts[bin] == 0])
+        cap = lambda radius: math.pi * max(0, radius - 3) ** 2 * (3 * radius - max(0, radius - 3)) / 3
+        ball = lambda radius: 4 / 3 * math.pi * radius**3 - 6 * cap(radius)
+        for bin in {*shells} & {*range(8)}:  # up to 4, below the distance to an edge of the cube
+            self.assertAlmostEqual(shells[bin], ball(bin / 2 + 0.5) - ball(bin / 2), delta=1e-10)
+        two = self.file("t.xyz", "".join('500\nLattice="%g 0 0 0 %g 0 0 0 %g"\n' % ((size,) * 3) + "".join(
+            "O %.17g %.17g %.17g\n" % tuple(one * size / 6 for one in point) for point in points) for size in (6, 6.2, 6.4)))
+        frames = [self.succeed("pair-histogram", two, *job[2:5], 5.5, "--rdf", "--beyond-half", *words).stdout.splitlines()
+                  for words in ((), ("--frames", "0"), ("--blocks", 3))]
+        self.assertEqual([line.split(",")[:4] for line in frames[1][1:]], [line.split(",")[:4] for line in text.splitlines()[1:]])
+        self.assertIn("g_error", frames[2][0])
+        self.assertEqual([line.split(",")[:4] for line in frames[0]], [line.split(",")[:4] for line in frames[2]])
+        self.refused(4, *job, "--beyond-half", "--variant", "simd_filter", says=["simd_brute_force"])
+        self.refused(2, *job, "--beyond-half", "--periodic", "xy", says=["--volume"])
+        self.refused(2, *job, "--beyond-half", "--periodic", "xy", "--volume", 9, says=["all measured directions"])
 
 
 class Interrupt(InterruptCase):
