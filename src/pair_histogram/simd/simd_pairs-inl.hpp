@@ -259,48 +259,64 @@ struct ListedBlocks {
   }
 };
 
-// The weight of a first point, and those of a row's second points; null without weights.
+// The weight of a first point, and the weights of a row's second points, which are null without weights.
 struct Weights {
   std::int64_t first = 0;
   const std::int64_t* second = nullptr;
 };
 
-// Counts the pairs of a first point with `vectors` vectors of second points. In the last vector, only the first `kept`
-// lanes hold pairs that are to be counted.
+// The vectors of a row of pairs. In the last one, only the first `kept` lanes hold pairs that are to be counted.
+struct RowEnd {
+  std::int64_t last;
+  std::int64_t kept;
+};
+
+// Counts the pairs of a first point with the vectors from `vector` on that share counters. If these include the last
+// vector, vectors without pairs replace those after it.
+template <int D, bool periodic, int joint, bool is_end, class Where>
+HWY_INLINE void count_vectors(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
+                              std::int64_t vector, RowEnd end, const PairNumbers& numbers) {
+  constexpr int digits = joint == by_interval ? 4 : joint;
+  NumberVector fixed[digits];
+  std::int64_t places[digits];
+#pragma GCC unroll 4
+  for (int digit = 0; digit < digits; ++digit) {
+    const std::int64_t number = vector + digit;
+    places[digit] = where(is_end ? std::min(number, end.last) : number);
+    if constexpr (joint == by_interval)
+      fixed[digit] = slots_by_interval<D, periodic>(view, first, columns, places[digit]);
+    else fixed[digit] = fixed_distances<D, periodic>(view, first, columns, places[digit]);
+    if constexpr (is_end)
+      fixed[digit] =
+          keep_lanes(view, fixed[digit], number < end.last ? float_lanes() : (number == end.last ? end.kept : 0));
+  }
+  if (view.row != nullptr)
+    for (int digit = 0; digit < digits; ++digit)
+      hn::StoreU(fixed[digit], Numbers(), view.row + (vector + digit) * float_lanes());
+  if constexpr (joint == by_interval) count_bytes(view, fixed, numbers, places);
+  else count_joint(view, fixed, numbers, places);
+}
+
+// Counts the pairs of a first point with the vectors of a row.
 template <int D, bool periodic, int joint, class Where>
 HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
-                          std::int64_t vectors, std::int64_t kept, const PairNumbers& numbers, const Weights& weights) {
+                          RowEnd end, const PairNumbers& numbers, const Weights& weights) {
   if constexpr (joint == 0) {
-    for (std::int64_t vector = 0; vector < vectors; ++vector) {
+    for (std::int64_t vector = 0; vector <= end.last; ++vector) {
       const std::int64_t place = where(vector);
       const auto fixed = fixed_distances<D, periodic>(view, first, columns, place);
-      count_by_cell(view, vector + 1 < vectors ? fixed : keep_lanes(view, fixed, kept), numbers, place, vector);
+      count_by_cell(view, vector < end.last ? fixed : keep_lanes(view, fixed, end.kept), numbers, place, vector);
     }
   } else {
     constexpr int digits = joint == by_interval ? 4 : joint;
-    NumberVector fixed[digits];
-    std::int64_t places[digits];
-    const std::int64_t last = vectors - 1;
-    // The last joint counters also take all their vectors. If fewer vectors remain, the rest are vectors without pairs.
-    // This avoids an unpredictable branch on the number of vectors.
-    for (std::int64_t vector = 0; vector < vectors; vector += digits) {
-      const bool is_end = vector + digits > last;
-#pragma GCC unroll 4
-      for (int digit = 0; digit < digits; ++digit) {
-        const std::int64_t number = vector + digit;
-        places[digit] = where(std::min(number, last));
-        if constexpr (joint == by_interval)
-          fixed[digit] = slots_by_interval<D, periodic>(view, first, columns, places[digit]);
-        else fixed[digit] = fixed_distances<D, periodic>(view, first, columns, places[digit]);
-        if (is_end && number >= last) fixed[digit] = keep_lanes(view, fixed[digit], number == last ? kept : 0);
-        if (view.row != nullptr) hn::StoreU(fixed[digit], Numbers(), view.row + number * float_lanes());
-      }
-      if constexpr (joint == by_interval) count_bytes(view, fixed, numbers, places);
-      else count_joint(view, fixed, numbers, places);
-    }
+    std::int64_t vector = 0;
+    for (; vector + digits <= end.last; vector += digits)
+      count_vectors<D, periodic, joint, false>(view, first, columns, where, vector, end, numbers);
+    // The end is one step, whatever the number of vectors. This avoids an unpredictable branch.
+    count_vectors<D, periodic, joint, true>(view, first, columns, where, vector, end, numbers);
   }
   if (weights.second != nullptr)
-    view.add_weights(view.owner, weights.first, weights.second, (vectors - 1) * float_lanes() + kept);
+    view.add_weights(view.owner, weights.first, weights.second, end.last * float_lanes() + end.kept);
 }
 
 // Counts the pairs of a first point with a range of second points. Reads up to a vector past the end but ignores those
@@ -310,8 +326,8 @@ HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float
                           std::int64_t end, const PairNumbers& numbers, const Weights& weights) {
   const std::int64_t vectors = (end - begin + float_lanes() - 1) / float_lanes();
   if (vectors > 0)
-    count_row<D, periodic, joint>(view, first, columns, Run{begin}, vectors,
-                                  end - begin - (vectors - 1) * float_lanes(), numbers,
+    count_row<D, periodic, joint>(view, first, columns, Run{begin},
+                                  {vectors - 1, end - begin - (vectors - 1) * float_lanes()}, numbers,
                                   {weights.first, weights.second != nullptr ? weights.second + begin : nullptr});
 }
 
