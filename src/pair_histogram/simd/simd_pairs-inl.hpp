@@ -276,7 +276,7 @@ struct RowEnd {
 template <int D, bool periodic, int joint, bool is_end, class Where>
 HWY_INLINE void count_vectors(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
                               std::int64_t vector, RowEnd end, const PairNumbers& numbers) {
-  constexpr int digits = joint == by_interval ? 4 : joint;
+  constexpr int digits = std::min(joint, 4);  // by_interval takes four
   NumberVector fixed[digits];
   std::int64_t places[digits];
 #pragma GCC unroll 4
@@ -308,7 +308,7 @@ HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float
       count_by_cell(view, vector < end.last ? fixed : keep_lanes(view, fixed, end.kept), numbers, place, vector);
     }
   } else {
-    constexpr int digits = joint == by_interval ? 4 : joint;
+    constexpr int digits = std::min(joint, 4);  // by_interval takes four
     std::int64_t vector = 0;
     for (; vector + digits <= end.last; vector += digits)
       count_vectors<D, periodic, joint, false>(view, first, columns, where, vector, end, numbers);
