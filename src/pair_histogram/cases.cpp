@@ -492,6 +492,80 @@ void add_sums_of_weights(const Add& add) {
         [=](auto seed) { return weighted(plain(uniform(n, 2, seed), 1, 9), seed, 1, 2); });
 }
 
+// Returns points in a periodic box of edge 10. A quarter of them are uniform. The rest are in clumps: around a corner
+// of the box, around a point that is on a border of cells, and at 7 points.
+Matrix<double> clumps(std::int64_t n, std::int64_t d, std::uint64_t seed) {
+  Matrix<double> points = uniform(n, d, seed);
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t dim = 0; dim < d; ++dim) {
+      double& at = points(row, dim);
+      if (row % 4 == 1) at = std::fmod(9.8 + at / 25, 10);
+      if (row % 4 == 2) at = 4.9 + at / 50;
+      if (row % 4 == 3) at = points(row % 7 * 4, dim);
+    }
+  return points;
+}
+
+std::vector<double> powers(double first, double ratio, int count) {
+  std::vector<double> edges;
+  for (int edge = 0; edge < count; ++edge) edges.push_back(first * std::pow(ratio, edge));
+  return edges;
+}
+
+/// Adds cases of clustered points, and of edges whose bins vectors find in tables.
+void add_clustered(const Add& add) {
+  const std::vector<double> in_table = powers(0.02, 1.4, 14);
+  for (const std::int64_t d : {1, 2, 3}) {
+    const std::string dimensions = std::to_string(d) + "d";
+    add("clumps_" + dimensions, [=](auto seed) { return between(clumps(500, d, seed), in_table); });
+    add("clumps_periodic_" + dimensions, [=](auto seed) {
+      return boxed(between(clumps(500, d, seed), in_table), std::vector<double>(static_cast<std::size_t>(d), 10));
+    });
+  }
+  add("clumps_of_one_width", [](auto seed) { return boxed(plain(clumps(500, 3, seed), 0.1, 16), {10, 10, 10}); });
+  add("clumps_cross",
+      [=](auto seed) { return crossed(between(clumps(200, 3, seed), in_table), clumps(400, 3, seed)); });
+  add("clumps_weighted", [=](auto seed) {
+    return weighted(boxed(between(clumps(500, 3, seed), in_table), {10, 10, 10}), seed, -1, 1);
+  });
+  add("clumps_cross_weighted", [=](auto seed) {
+    return weighted(crossed(between(clumps(200, 3, seed), in_table), clumps(400, 3, seed)), seed, 1, 2);
+  });
+  add("clumps_weighted_in_many_bins",
+      [=](auto seed) { return weighted(plain(clumps(500, 3, seed), 0.01, 200), seed, 1, 2); });
+  add("clumps_with_weights_of_many_magnitudes", [=](auto seed) {
+    return weighing(between(clumps(300, 3, seed), in_table), [](std::int64_t row) {
+      return std::ldexp(static_cast<double>(row % 7 - 3) / 7, static_cast<int>(row * 37 % 240) - 120);
+    });
+  });
+  add("clump_in_one_cell", [=](auto seed) {
+    CaseData data = between(scaled(uniform(500, 3, seed), 1e-4, 3), powers(1e-5, 1.4, 14));
+    data.points(0, 0) = 1000;
+    return data;
+  });
+  // A word cannot hold the sum of the weights of all pairs of a point, which are in one bin.
+  add("clump_longer_than_a_list", [=](auto seed) {
+    CaseData data = weighted(between(scaled(uniform(2300, 3, seed), 5e-4), {0, 0.02, 0.05, 0.2}), seed, 1, 2);
+    data.points(0, 0) = 10;
+    return data;
+  });
+  add("few_points_often", [=](auto seed) {
+    CaseData data = between(uniform(600, 3, seed), in_table);
+    for (std::int64_t row = 0; row < 600; ++row)
+      for (std::int64_t dim = 0; dim < 3; ++dim) data.points(row, dim) = data.points(row % 5, dim) / 10;
+    return data;
+  });
+  add("lattice_between_powers", [](auto) { return between(lattice(9, 3), powers(0.25, 2, 6)); });
+  add("lattice_between_even_edges", [](auto) { return between(lattice(9, 3), {0, 1, 2, 3, 4, 5}); });
+  add("lattice_between_nearly_even_edges", [](auto) {
+    return between(lattice(9, 3), {0, std::nextafter(1, 0), 2 + 1e-11, 3 - 1e-11, 4, 5});
+  });
+  add("even_edges_from_above_zero", [](auto seed) { return between(clumps(400, 3, seed), {0.5, 1, 1.5, 2, 2.5}); });
+  for (const int bins : {1, 2, 28, 29, 30, 31, 40})  // tables have at most 32 slots
+    add("clumps_in_" + std::to_string(bins) + "_bins",
+        [bins](auto seed) { return between(clumps(300, 3, seed), powers(0.001, 1.3, bins + 1)); });
+}
+
 void add_crosses(const Add& add) {
   for (const std::int64_t m : {0, 1, 5, 600})
     add("cross_with_" + std::to_string(m),
@@ -526,6 +600,7 @@ std::vector<Case> make_cases() {
   add_ulps(add);
   add_weights(add);
   add_sums_of_weights(add);
+  add_clustered(add);
   add_crosses(add);
   return list;
 }

@@ -38,6 +38,7 @@ WeightSums::WeightSums(const WeightSpan& first, const WeightSpan& second, std::i
     unit_ = first.lowest_bit + second.lowest_bit;
     words_ = std::max(2, words_for(bits_of_sum(above - unit_, pairs)));
     form_ = words_ == 2 ? Form::narrow : Form::wide;
+    pairs_to_a_word_ = std::int64_t{1} << std::min(62, 63 - (second.above - second.lowest_bit));
   } else {
     unit_ = first.least_exponent + second.least_exponent;
     words_ = std::max((greatest_exponent(first) + greatest_exponent(second) - unit_) / 64 + 3,

@@ -68,6 +68,9 @@ class WeightSums {
   /// before the end of the sum.
   GRADUS_HOST_DEVICE int words() const { return words_; }
 
+  /// Returns a number of encoded second weights whose sum fits a signed word, or 0 if they are not integers.
+  std::int64_t pairs_to_a_word() const { return pairs_to_a_word_; }
+
   GRADUS_HOST_DEVICE std::int64_t encode_first(double weight) const { return encode(weight, first_); }
   GRADUS_HOST_DEVICE std::int64_t encode_second(double weight) const { return encode(weight, second_); }
 
@@ -211,6 +214,7 @@ class WeightSums {
   Form form_ = Form::narrow;
   int words_ = 2;
   int unit_ = 0;  ///< the unit of a sum is 2^unit_
+  std::int64_t pairs_to_a_word_ = 0;
   Scale first_;
   Scale second_;
 };

@@ -56,6 +56,7 @@ namespace gradus::pair_histogram_detail {
 
 constexpr std::int64_t list_points = 2048;  // a list stays in the L1 cache
 constexpr std::int64_t list_room = list_points + overshoot + filter_block;
+static_assert(list_room <= row_limit);
 
 struct PointRun {
   std::int64_t begin;
@@ -132,7 +133,7 @@ HWY_INLINE std::int64_t append_near(const FilterView& view, const CellGroup& gro
 // Counts the pairs of the group with the list. If the list contains the group, `own` is the place of the group's first
 // point in the list.
 template <int D, int joint>
-HWY_INLINE void count_list(FilterView& view, const CellGroup& group, std::int64_t length, std::int64_t own) {
+HWY_NOINLINE void count_list(FilterView& view, const CellGroup& group, std::int64_t length, std::int64_t own) {
   constexpr int dimensions = columns_of(D);
   const Integers i;
   const CellList& list = *group.list;
@@ -173,6 +174,7 @@ void group_kernel(FilterView& view, const CellGroup& group) {
 
 template <int D>
 void group_of_shape(FilterView& view, const CellGroup& group) {
+  if (view.by_interval) return group_kernel<D, by_interval>(view, group);
   switch (view.joint) {
     case 0: return group_kernel<D, 0>(view, group);
     case 1: return group_kernel<D, 1>(view, group);
@@ -667,7 +669,7 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads) {
 template <class T>
 Histogram simd_cells(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
-  const FilterPlan plan(problem, FilterCoordinates::local, longest_local * problem.bins.reach());
+  const FilterPlan plan(problem, FilterCoordinates::local, longest_local * problem.bins.reach(), true);
   if (!plan.usable) {
     if (problem.triclinic) return simd_filter(problem, execution, phases);
     const core::PhaseTimer timer(phases, "count");

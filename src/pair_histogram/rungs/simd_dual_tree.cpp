@@ -278,9 +278,9 @@ HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64
 // Counts the pairs of a point with the leaves that the point's tests did not settle.
 template <int D, bool periodic, int joint>
 HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
-  count_row<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points,
-                                ListedBlocks{tree.packed->unsettled}, leaves * (filter_block / float_lanes()),
-                                float_lanes(), PairNumbers{point, nullptr}, Weights{});
+  count_row<D, periodic, joint>(
+      view, first_point(tree.first_points, D, point), tree.second_points, ListedBlocks{tree.packed->unsettled},
+      {leaves * (filter_block / float_lanes()) - 1, float_lanes()}, PairNumbers{point, nullptr}, Weights{});
 }
 template <int D, bool periodic>
 void count_unsettled(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {

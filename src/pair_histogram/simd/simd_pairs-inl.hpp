@@ -10,6 +10,9 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+
+#include "pair_histogram/simd/edge_table-inl.hpp"
 #include "pair_histogram/simd/simd_pairs.hpp"
 
 // NOLINTBEGIN(misc-definitions-in-headers): compiled once for each instruction set, in one source file each
@@ -122,6 +125,17 @@ HWY_INLINE NumberVector fixed_distances(const FilterView& view, const FirstPoint
                      root_of(hn::Min(square, hn::Set(Floats(), view.greatest_square))) + hn::Set(Floats(), view.magic));
 }
 
+// Returns the slots plus one from the table of edges, and zero for doubtful pairs.
+template <int D, bool periodic>
+HWY_INLINE NumberVector slots_by_interval(const FilterView& view, const FirstPoint& first, const float* const* columns,
+                                          std::int64_t place) {
+  const Integers i;
+  auto number = hn::Set(i, 1);
+  auto doubtful = hn::MaskFromVec(hn::Zero(Floats()));
+  look_up(view.edges, squared_distances<D, periodic>(view, first, columns, place), number, doubtful);
+  return hn::BitCast(Numbers(), hn::IfThenZeroElse(hn::RebindMask(i, doubtful), number));
+}
+
 HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
   return hn::ShiftRightSame(fixed, view.fraction_bits);
 }
@@ -130,8 +144,7 @@ HWY_INLINE NumberVector cells_of(const FilterView& view, NumberVector fixed) {
 // pairs.
 HWY_INLINE NumberVector keep_lanes(const FilterView& view, NumberVector fixed, std::int64_t keep) {
   const Numbers u;
-  const auto beyond = hn::BitCast(u, root_of(hn::Set(Floats(), view.greatest_square)) + hn::Set(Floats(), view.magic));
-  return hn::IfThenElse(hn::Iota(u, 0) < hn::Set(u, static_cast<std::uint32_t>(keep)), fixed, beyond);
+  return hn::IfThenElse(hn::Iota(u, 0) < hn::Set(u, static_cast<std::uint32_t>(keep)), fixed, hn::Set(u, view.beyond));
 }
 
 // The numbers by which the queue identifies the points of a pair.
@@ -150,8 +163,8 @@ HWY_NOINLINE void queue_doubtful(FilterView& view, NumberVector fixed, const Pai
   hn::Store(fixed, u, values);
   for (std::int64_t lane = 0; lane < float_lanes(); ++lane) {
     if ((values[lane] & view.certain) != 0) continue;
-    const std::uint32_t bin = (values[lane] >> view.fraction_bits) - view.ahead;
-    view.queue[view.queued++] = {static_cast<std::int32_t>(numbers.first), numbers.second(place + lane), bin + 1};
+    const std::uint32_t slot = view.by_interval ? view.doubtful : (values[lane] >> view.fraction_bits) - view.ahead + 1;
+    view.queue[view.queued++] = {static_cast<std::int32_t>(numbers.first), numbers.second(place + lane), slot};
   }
   if (view.queued >= doubt_limit) view.settle(view.owner);
 }
@@ -186,29 +199,36 @@ HWY_INLINE void count_joint(FilterView& view, const NumberVector (&fixed)[joint]
     for (int digit = 0; digit < joint; ++digit) queue_doubtful(view, fixed[digit], numbers, places[digit]);
 }
 
-// Multiplies the weight `first` by each weight in `second`. Adds each product to the sum of the slot of the
-// corresponding cell in `cells`.
-HWY_NOINLINE void add_weights(const FilterView& view, const std::uint32_t* cells, std::int64_t first,
-                              const std::int64_t* second) {
-  const auto add = [&](int words, const auto& add_product) {
-    for (std::size_t lane = 0; lane < hn::MaxLanes(Numbers()); ++lane)
-      add_product(view.weights + view.by_cell[cells[lane]] * words, second[lane]);
-  };
-  using Form = WeightSums::Form;
-  const WeightSums& sums = view.sums;
-  if (sums.form() == Form::narrow)
-    add(2, [&](std::uint64_t* sum, std::int64_t weight) { WeightSums::add_narrow(sum, first, weight); });
-  else if (sums.form() == Form::wide)
-    add(3, [&](std::uint64_t* sum, std::int64_t weight) { WeightSums::add_wide(sum, first, weight); });
-  else
-    add(sums.words(), [&, own = WeightSums::significant_bits(first)](std::uint64_t* sum, std::int64_t weight) {
-      sums.add_shifted(sum, own, WeightSums::significant_bits(weight));
-    });
+// Counts the pairs of four vectors by comparing their slots with each slot. Equal slots never wait for each other, as
+// increments of one counter would. Pairs beyond the bins are not counted.
+HWY_INLINE void count_bytes(FilterView& view, const NumberVector (&slots)[4], const PairNumbers& numbers,
+                            const std::int64_t (&places)[4]) {
+  const Numbers u;
+#if HWY_TARGET == HWY_SCALAR
+  for (const NumberVector& slot : slots)
+    if (hn::GetLane(slot) != 0) ++view.counters[hn::GetLane(slot) - 1];
+  const bool is_certain = hn::GetLane(slots[0]) != 0 && hn::GetLane(slots[1]) != 0 && hn::GetLane(slots[2]) != 0 &&
+                          hn::GetLane(slots[3]) != 0;
+#else
+  const hn::Repartition<std::uint8_t, Numbers> bytes;
+  const auto packed = hn::BitCast(bytes, hn::Or(hn::Or(slots[0], hn::ShiftLeft<8>(slots[1])),
+                                                hn::Or(hn::ShiftLeft<16>(slots[2]), hn::ShiftLeft<24>(slots[3]))));
+  auto wanted = hn::Zero(bytes);
+  for (std::uint32_t slot = 0; slot + 1 < view.radix; ++slot) {
+    wanted = wanted + hn::Set(bytes, 1);
+    view.counters[slot] += static_cast<std::uint32_t>(hn::CountTrue(bytes, packed == wanted));
+  }
+  const bool is_certain = hn::AllFalse(bytes, packed == hn::Zero(bytes));
+#endif
+  if (HWY_UNLIKELY(!is_certain))
+    for (int vector = 0; vector < 4; ++vector)
+      if (!hn::AllFalse(u, doubtful_lanes(view, slots[vector])))
+        queue_doubtful(view, slots[vector], numbers, places[vector]);
 }
 
-// Counts one pair at a time, using the table of cells. `second_weights` is null without weights.
+// Counts one pair at a time, using the table of cells.
 HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNumbers& numbers, std::int64_t place,
-                              std::int64_t first_weight, const std::int64_t* second_weights) {
+                              std::int64_t vector) {
   const Numbers u;
   HWY_ALIGN std::uint32_t cells[hn::MaxLanes(u)];
   hn::Store(cells_of(view, fixed) - hn::Set(u, view.ahead), u, cells);
@@ -220,7 +240,7 @@ HWY_INLINE void count_by_cell(FilterView& view, NumberVector fixed, const PairNu
       view.queue[view.queued++] = {static_cast<std::int32_t>(numbers.first),
                                    numbers.second(place + static_cast<std::int64_t>(lane)), view.doubtful};
   }
-  if (second_weights != nullptr) add_weights(view, cells, first_weight, second_weights + place);
+  if (view.row != nullptr) hn::StoreU(hn::Load(u, cells), u, view.row + vector * float_lanes());
   if (HWY_UNLIKELY(view.queued >= doubt_limit)) view.settle(view.owner);
 }
 
@@ -239,46 +259,64 @@ struct ListedBlocks {
   }
 };
 
+// The weight of a first point, and the weights of a row's second points, which are null without weights.
 struct Weights {
   std::int64_t first = 0;
   const std::int64_t* second = nullptr;
 };
 
-// Counts the pairs of a first point with `vectors` vectors of second points. In the last vector, only the first `kept`
-// lanes hold pairs that are to be counted.
+// The vectors of a row of pairs. In the last one, only the first `kept` lanes hold pairs that are to be counted.
+struct RowEnd {
+  std::int64_t last;
+  std::int64_t kept;
+};
+
+// Counts the pairs of a first point with the vectors from `vector` on that share counters. If these include the last
+// vector, vectors without pairs replace those after it.
+template <int D, bool periodic, int joint, bool is_end, class Where>
+HWY_INLINE void count_vectors(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
+                              std::int64_t vector, RowEnd end, const PairNumbers& numbers) {
+  constexpr int digits = std::min(joint, 4);  // by_interval takes four
+  NumberVector fixed[digits];
+  std::int64_t places[digits];
+#pragma GCC unroll 4
+  for (int digit = 0; digit < digits; ++digit) {
+    const std::int64_t number = vector + digit;
+    places[digit] = where(is_end ? std::min(number, end.last) : number);
+    if constexpr (joint == by_interval)
+      fixed[digit] = slots_by_interval<D, periodic>(view, first, columns, places[digit]);
+    else fixed[digit] = fixed_distances<D, periodic>(view, first, columns, places[digit]);
+    if constexpr (is_end)
+      fixed[digit] =
+          keep_lanes(view, fixed[digit], number < end.last ? float_lanes() : (number == end.last ? end.kept : 0));
+  }
+  if (view.row != nullptr)
+    for (int digit = 0; digit < digits; ++digit)
+      hn::StoreU(fixed[digit], Numbers(), view.row + (vector + digit) * float_lanes());
+  if constexpr (joint == by_interval) count_bytes(view, fixed, numbers, places);
+  else count_joint(view, fixed, numbers, places);
+}
+
+// Counts the pairs of a first point with the vectors of a row.
 template <int D, bool periodic, int joint, class Where>
 HWY_INLINE void count_row(FilterView& view, const FirstPoint& first, const float* const* columns, Where where,
-                          std::int64_t vectors, std::int64_t kept, const PairNumbers& numbers, const Weights& weights) {
+                          RowEnd end, const PairNumbers& numbers, const Weights& weights) {
   if constexpr (joint == 0) {
-    for (std::int64_t vector = 0; vector < vectors; ++vector) {
+    for (std::int64_t vector = 0; vector <= end.last; ++vector) {
       const std::int64_t place = where(vector);
       const auto fixed = fixed_distances<D, periodic>(view, first, columns, place);
-      count_by_cell(view, vector + 1 < vectors ? fixed : keep_lanes(view, fixed, kept), numbers, place, weights.first,
-                    weights.second);
+      count_by_cell(view, vector < end.last ? fixed : keep_lanes(view, fixed, end.kept), numbers, place, vector);
     }
   } else {
-    NumberVector fixed[joint];
-    std::int64_t places[joint];
+    constexpr int digits = std::min(joint, 4);  // by_interval takes four
     std::int64_t vector = 0;
-    for (; vector + joint < vectors; vector += joint) {
-#pragma GCC unroll 4
-      for (int digit = 0; digit < joint; ++digit) {
-        places[digit] = where(vector + digit);
-        fixed[digit] = fixed_distances<D, periodic>(view, first, columns, places[digit]);
-      }
-      count_joint(view, fixed, numbers, places);
-    }
-    // The last joint counters also take `joint` vectors. If fewer vectors remain, the rest are vectors without pairs.
-    // This avoids an unpredictable branch on the number of vectors.
-#pragma GCC unroll 4
-    for (int digit = 0; digit < joint; ++digit) {
-      const std::int64_t last = vectors - 1;
-      places[digit] = where(vector + digit < last ? vector + digit : last);
-      const std::int64_t lanes = vector + digit < last ? float_lanes() : (vector + digit == last ? kept : 0);
-      fixed[digit] = keep_lanes(view, fixed_distances<D, periodic>(view, first, columns, places[digit]), lanes);
-    }
-    count_joint(view, fixed, numbers, places);
+    for (; vector + digits <= end.last; vector += digits)
+      count_vectors<D, periodic, joint, false>(view, first, columns, where, vector, end, numbers);
+    // The end is one step, whatever the number of vectors. This avoids an unpredictable branch.
+    count_vectors<D, periodic, joint, true>(view, first, columns, where, vector, end, numbers);
   }
+  if (weights.second != nullptr)
+    view.add_weights(view.owner, weights.first, weights.second, end.last * float_lanes() + end.kept);
 }
 
 // Counts the pairs of a first point with a range of second points. Reads up to a vector past the end but ignores those
@@ -288,8 +326,9 @@ HWY_INLINE void count_run(FilterView& view, const FirstPoint& first, const float
                           std::int64_t end, const PairNumbers& numbers, const Weights& weights) {
   const std::int64_t vectors = (end - begin + float_lanes() - 1) / float_lanes();
   if (vectors > 0)
-    count_row<D, periodic, joint>(view, first, columns, Run{begin}, vectors,
-                                  end - begin - (vectors - 1) * float_lanes(), numbers, weights);
+    count_row<D, periodic, joint>(view, first, columns, Run{begin},
+                                  {vectors - 1, end - begin - (vectors - 1) * float_lanes()}, numbers,
+                                  {weights.first, weights.second != nullptr ? weights.second + begin : nullptr});
 }
 
 // Calls kernel<D, periodic, joint>(view, ...) with the view's number of pairs per counter.

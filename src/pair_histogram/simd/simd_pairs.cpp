@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace gradus::pair_histogram_detail {
 
@@ -20,6 +21,8 @@ constexpr std::int64_t least_cells = 4096;  // least number of cells of FilterPl
 constexpr std::int64_t cells_to_an_edge = 128;
 constexpr double most_doubtful = 0.25;  // greatest share of the pairs that may be doubtful
 constexpr std::int64_t slot_limit = 60000;
+constexpr std::int64_t sum_copies = 4;  // consecutive pairs of one bin do not wait for each other
+constexpr std::int64_t fewest_to_a_sum = 64;
 
 int bits_for(std::int64_t values) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(values - 1))); }
 
@@ -116,7 +119,7 @@ double FilterPlan::error_at(double per_length, double cells_reached) const {
 }
 
 template <class T>
-FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double local_reach)
+FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double local_reach, bool knows_intervals)
     : coordinates(form), local_reach_(local_reach) {
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(problem.d()); ++dim) {
     const double extent = problem.highest[dim] - problem.lowest[dim];
@@ -144,7 +147,8 @@ FilterPlan::FilterPlan(const Problem<T>& problem, FilterCoordinates form, double
   const bool finite = std::all_of(half_.begin(), half_.end(), [](double half) { return half < 1e150; }) &&
                       problem.bins.reach() > 1e-140 && problem.bins.reach() < 1e150;
   usable = finite && (!problem.triclinic || take_cell(problem)) &&
-           ((!problem.weighted() && use_bins_as_cells(problem.bins)) || use_fine_cells(problem.bins)) &&
+           (use_bins_as_cells(problem.bins) || (knows_intervals && use_intervals(problem.bins)) ||
+            use_fine_cells(problem.bins)) &&
            (!problem.triclinic || keeps_images_apart(problem.bins.reach(), problem.cell.least_height() / 2));
 }
 
@@ -177,7 +181,9 @@ bool FilterPlan::take_cell(const Problem<T>& problem) {
 // images of a pair add up to at least the least height. It therefore suffices that the reach and the range of doubtful
 // distances end below half of the least height. For the coordinates `integers`, the kernels keep the images apart.
 bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
-  const double in_doubt = joint ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells) : 2 * error + 1.5;
+  const double in_doubt = by_interval ? 2 * error + 0x1p-20
+                          : joint     ? 4 * error + 0x1p-14 + 0x1p-18 * static_cast<double>(cells)
+                                      : 2 * error + 1.5;
   return coordinates == FilterCoordinates::integers ||
          reach + in_doubt / cells_per_length < half_height * (1 - 0x1p-40);
 }
@@ -185,15 +191,42 @@ bool FilterPlan::keeps_images_apart(double reach, double half_height) const {
 // Uses the bins as cells. Returns false if this is impossible: if the bins have different widths or are too many, if
 // the last bin is cut off, or if too many pairs would be doubtful.
 bool FilterPlan::use_bins_as_cells(const Bins& bins) {
+  constexpr double uneven = 1e-10;  // greatest distance of an edge from its multiple of the width, in widths
   const std::int64_t count = bins.count();
-  if (!(bins.width() > 0) || count > 1 << 18) return false;
-  if (std::abs(bins.reach() / bins.width() - static_cast<double>(count)) > 1e-10) return false;
-  cells_per_length = 1 / bins.width();
-  error = error_at(cells_per_length, static_cast<double>(count) + 1);
+  if (count > 1 << 18 || (coordinates == FilterCoordinates::wrapped && !(bins.width() > 0))) return false;
+  if (bins.edges().front() != 0) return false;
+  cells_per_length = static_cast<double>(count) / bins.reach();
+  for (std::int64_t edge = 0; edge < count; ++edge)
+    if (std::abs(bins.edges()[static_cast<std::size_t>(edge)] * cells_per_length - static_cast<double>(edge)) > uneven)
+      return false;
+  error = error_at(cells_per_length, static_cast<double>(count) + 1) + uneven;
   const int fraction = float_bits - bits_for(count + 3);
   cells = count + 1;
   joint = error * std::ldexp(1.0, fraction + 4) + 48 < std::ldexp(1.0, fraction);
   return joint;
+}
+
+// Finds the bins from squared distances in a table of intervals that fits in registers. Returns false if there are too
+// many bins for it, or if too many pairs would be doubtful.
+bool FilterPlan::use_intervals(const Bins& bins) {
+  if (bins.slots() > intervals_in_registers) return false;
+  cells_per_length = 1 / bins.reach();
+  error = error_at(cells_per_length, 1);
+  if (!(error * 2 * static_cast<double>(bins.slots()) < most_doubtful)) return false;
+  std::vector<float> reached;
+  std::vector<float> passed;
+  for (const double edge : bins.edges()) {
+    const double at = edge * cells_per_length;
+    const double near = error_at(cells_per_length, at);
+    const double before = std::max(0.0, at - near);
+    reached.push_back(edge == 0 ? 0 : rounded_down(before * before));
+    passed.push_back(edge == 0 ? 0 : rounded_up((at + near) * (at + near)));
+  }
+  intervals = EdgeTable(reached, passed, 1, intervals_in_registers);
+  if (!intervals.separates_edges() || intervals.intervals() > intervals_in_registers) return false;
+  cells = bins.slots();
+  doubtful = static_cast<std::uint32_t>(bins.slots());
+  return by_interval = true;
 }
 
 // Sets up cells that are narrower than the bins. Pairs in cells near an edge are doubtful.
@@ -319,23 +352,34 @@ FilterCounters<T>::FilterCounters(const Problem<T>& problem, const FilterPlan& p
   const double unit = std::ldexp(1.0, -view_.fraction_bits);
   std::int64_t margin = 0;
   if (plan.joint) {
+    view_.joint = pairs_to_a_counter(plan.cells);
     margin = static_cast<std::int64_t>(std::ceil(plan.error / unit + 0.5)) + 1;
     const std::uint32_t near = std::bit_ceil(static_cast<std::uint32_t>(2 * margin + 1));
     view_.certain = ((1U << view_.fraction_bits) - 1) & ~(near - 1);
-    view_.joint = pairs_to_a_counter(plan.cells);
   }
   view_.magic = static_cast<float>(std::ldexp(1.0, whole) + static_cast<double>(margin) * unit);
   // `ahead` is exact, because the margin is below one cell.
   view_.ahead = std::bit_cast<std::uint32_t>(view_.magic) >> view_.fraction_bits;
+  view_.beyond = std::bit_cast<std::uint32_t>(static_cast<float>(greatest) + view_.magic);
   view_.radix = static_cast<std::uint32_t>(plan.cells);
+  if (plan.by_interval) {
+    view_.by_interval = true;
+    view_.edges = plan.intervals.view();
+    view_.fraction_bits = 0;
+    view_.certain = ~0U;
+    view_.ahead = 2;
+    view_.beyond = view_.radix;
+  }
   set_up_counters();
   view_.counters = counters_.data();
   view_.by_cell = plan.by_cell.data();
   view_.doubtful = plan.doubtful;
-  view_.weights = histogram_.weights.data();
-  view_.sums = problem.sums;
+  if (problem.weighted()) set_up_weights();
   view_.queue = queue_.data();
   view_.settle = [](void* owner) { static_cast<FilterCounters*>(owner)->settle(); };
+  view_.add_weights = [](void* owner, std::int64_t own, const std::int64_t* others, std::int64_t pairs) {
+    static_cast<FilterCounters*>(owner)->add_weights(own, others, pairs);
+  };
   view_.owner = this;
 }
 
@@ -353,6 +397,57 @@ void FilterCounters<T>::set_up_counters() {
   for (std::int64_t lane = 0; lane < filter_block; ++lane) {
     const auto copy = static_cast<std::uint32_t>(lane % copies_ * counters_to_a_copy_);
     view_.base[lane] = plan_.joint ? ahead - copy : copy;
+  }
+}
+
+template <class T>
+void FilterCounters<T>::set_up_weights() {
+  row_.resize(row_limit);
+  view_.row = row_.data();
+  pairs_to_a_sum_ = std::min(problem_.sums.pairs_to_a_word(), row_limit);
+  const std::int64_t slots = problem_.bins.slots() + 1;
+  if (pairs_to_a_sum_ >= fewest_to_a_sum && slots < row_limit)
+    row_sums_.resize(static_cast<std::size_t>(slots * sum_copies));
+}
+
+// Replaces the numbers of a row's pairs by their slots. Doubtful pairs get one more slot, past all others.
+template <class T>
+void FilterCounters<T>::find_slots(std::int64_t pairs) {
+  std::uint32_t* const row = row_.data();
+  if (!plan_.joint && !plan_.by_interval) {
+    for (std::int64_t pair = 0; pair < pairs; ++pair) row[pair] = plan_.by_cell[row[pair]];
+    return;
+  }
+  const auto doubtful = static_cast<std::uint32_t>(problem_.bins.slots());
+  const std::uint32_t ahead = view_.ahead - 1;
+  const std::uint32_t certain = view_.certain;
+  const int shift = view_.fraction_bits;
+  for (std::int64_t pair = 0; pair < pairs; ++pair)
+    row[pair] = (row[pair] & certain) == 0 ? doubtful : (row[pair] >> shift) - ahead;
+}
+
+// Adds up the second weights of each slot, as integers of one word, and multiplies each sum by the first weight. If
+// most slots of a row have few pairs, or if the weights have too many bits, adds the products one by one.
+template <class T>
+void FilterCounters<T>::add_weights(std::int64_t own, const std::int64_t* others, std::int64_t pairs) {
+  find_slots(pairs);
+  const std::uint32_t* const row = row_.data();
+  const std::int64_t beyond = problem_.bins.beyond();
+  if (row_sums_.empty() || pairs < beyond) {
+    for (std::int64_t pair = 0; pair < pairs; ++pair)
+      if (row[pair] < beyond) problem_.sums.add(histogram_.sum(row[pair]), own, others[pair]);
+    return;
+  }
+  std::uint64_t* const sums = row_sums_.data();
+  for (std::int64_t begin = 0; begin < pairs; begin += pairs_to_a_sum_) {
+    const std::int64_t end = std::min(begin + pairs_to_a_sum_, pairs);
+    for (std::int64_t pair = begin; pair < end; ++pair)
+      sums[row[pair] * sum_copies + pair % sum_copies] += static_cast<std::uint64_t>(others[pair]);
+    for (std::int64_t slot = 0; slot < std::ssize(row_sums_) / sum_copies; ++slot) {
+      std::uint64_t sum = 0;
+      for (std::int64_t copy = 0; copy < sum_copies; ++copy) sum += std::exchange(sums[slot * sum_copies + copy], 0);
+      if (sum != 0 && slot < beyond) problem_.sums.add(histogram_.sum(slot), own, static_cast<std::int64_t>(sum));
+    }
   }
 }
 
@@ -400,7 +495,9 @@ template <class T>
 std::uint64_t FilterCounters<T>::bytes(const Shape& shape) {
   const auto slots = static_cast<std::uint64_t>(shape.bins + 3);
   const auto counters = std::max<std::uint64_t>(counters_of_two, slots);
-  return sizeof(DoubtfulPair) * (doubt_limit + doubt_room) + 4 * counters + slots * Histogram::slot_bytes(shape);
+  const std::uint64_t sums = 8 * sum_copies * std::min<std::uint64_t>(slots, row_limit);
+  const std::uint64_t rows = shape.weighted ? 4 * row_limit + sums : 0;
+  return sizeof(DoubtfulPair) * (doubt_limit + doubt_room) + 4 * counters + slots * Histogram::slot_bytes(shape) + rows;
 }
 
 std::uint64_t bytes_to_filter(const Shape& shape, int threads) {
@@ -411,9 +508,9 @@ std::uint64_t bytes_to_filter(const Shape& shape, int threads) {
          filter_cells_limit * sizeof(std::uint16_t);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                    \
-  template FilterPlan::FilterPlan(const Problem<T>&, FilterCoordinates, double); \
-  template class FilterColumns<T>;                                               \
+#define GRADUS_INSTANTIATE(T)                                                          \
+  template FilterPlan::FilterPlan(const Problem<T>&, FilterCoordinates, double, bool); \
+  template class FilterColumns<T>;                                                     \
   template class FilterCounters<T>
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

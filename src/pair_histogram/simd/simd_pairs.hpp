@@ -14,6 +14,7 @@
 
 #include "core/stop.hpp"
 #include "pair_histogram/problem.hpp"
+#include "pair_histogram/simd/edge_table.hpp"
 
 namespace gradus::pair_histogram_detail {
 
@@ -38,6 +39,9 @@ struct DoubtfulPair {
   std::uint32_t slot;
 };
 
+/// The greatest number of pairs of a row with weights.
+constexpr std::int64_t row_limit = 2048 + 2 * overshoot;
+
 constexpr std::int64_t doubt_limit = 2048;  // length at which the queue is emptied
 constexpr std::int64_t doubt_room = 256;    // number of entries that one step of a kernel may add beyond the limit
 
@@ -55,6 +59,10 @@ enum class FilterCoordinates : std::uint8_t {
   wrapped
 };
 
+/// The kernels' parameter `joint` is the number of pairs that share an increment. This value selects the table of
+/// edges, and bins of four vectors of pairs as bytes of one.
+constexpr int by_interval = 5;
+
 /// The bins, counters and queue as kernels see them. The struct is plain data, because it is passed to code for other
 /// instruction sets. Distances are in cell widths. If `by_cell` is used, the cells are narrower than the bins.
 /// Otherwise the cells are the bins.
@@ -66,8 +74,11 @@ struct FilterView {
   float steps[3][3] = {};     ///< length of one step along each vector, in cell widths
   float edge_square = 0;      ///< a squared distance that makes a pair doubtful
   float greatest_square = 0;  ///< larger squared distances are replaced by this one
+  bool by_interval = false;   ///< true if `edges` finds the bins
+  EdgeTableView edges;        ///< the edges' squares
   float magic = 0;            ///< added to a distance, this number produces a fixed-point number in the low bits
   int fraction_bits = 0;      ///< number of fraction bits of the fixed-point number
+  std::uint32_t beyond = 0;   ///< the fixed-point number of a pair that is certainly beyond the bins
   std::uint32_t certain = 0;  ///< a pair is certain if one of these bits is set
   int joint = 0;              ///< number of pairs that share an increment; 0 if each pair is counted by `by_cell`
   std::uint32_t radix = 1;    ///< number of bins, the base of the digits of a joint counter
@@ -78,11 +89,14 @@ struct FilterView {
   std::uint32_t* counters = nullptr;
   const std::uint16_t* by_cell = nullptr;  ///< slot of each cell, or `doubtful` for a cell that is too near an edge
   std::uint32_t doubtful = 0;
-  WeightSums sums;
-  std::uint64_t* weights = nullptr;  ///< sums of all slots; null without weights
+  /// With weights, the fixed-point numbers of a row's pairs, or their indices in `by_cell`. If `by_interval` is true,
+  /// these numbers are the slot plus one, or zero for a doubtful pair.
+  std::uint32_t* row = nullptr;
   DoubtfulPair* queue = nullptr;
   std::int64_t queued = 0;
   void (*settle)(void* owner) = nullptr;
+  /// Adds the products of a weight with the weights of a row's pairs.
+  void (*add_weights)(void* owner, std::int64_t first, const std::int64_t* second, std::int64_t pairs) = nullptr;
   void* owner = nullptr;
 };
 
@@ -98,13 +112,17 @@ struct FilterPlan {
   double error = 0;                                        ///< upper limit of the error of a distance, in cell widths
   std::int64_t cells = 1;              ///< number of cells; the last one holds all pairs beyond the bins
   bool joint = false;                  ///< true if the cells are the bins
+  bool by_interval = false;            ///< true if `intervals` finds the cells, which then begin below the first bin
+  EdgeTable intervals;                 ///< of the edges' squares
   std::vector<std::uint16_t> by_cell;  ///< empty if `joint` is true
   std::uint32_t doubtful = 0;
 
   FilterPlan() = default;
-  /// `local_reach` is the greatest distance of a local coordinate from its origin.
+  /// `local_reach` is the greatest distance of a local coordinate from its origin. Bins of different widths become
+  /// cells only if `knows_intervals` is true.
   template <class T>
-  FilterPlan(const Problem<T>& problem, FilterCoordinates coordinates, double local_reach = 0);
+  FilterPlan(const Problem<T>& problem, FilterCoordinates coordinates, double local_reach = 0,
+             bool knows_intervals = false);
 
  private:
   template <class T>
@@ -112,6 +130,7 @@ struct FilterPlan {
   bool keeps_images_apart(double reach, double half_height) const;
   double error_at(double cells_per_length, double cells) const;
   bool use_bins_as_cells(const Bins& bins);
+  bool use_intervals(const Bins& bins);
   bool use_fine_cells(const Bins& bins);
   /// The greatest distance of a coordinate from the origin. For `wrapped` coordinates in a box, this is twice that
   /// distance or the length of the box, whichever is greater.
@@ -198,7 +217,10 @@ class FilterCounters {
  private:
   static constexpr std::uint64_t counter_limit = 0xf0000000;
   void set_up_counters();
+  void set_up_weights();
   void settle();
+  void find_slots(std::int64_t pairs);
+  void add_weights(std::int64_t first, const std::int64_t* second, std::int64_t pairs);
   void empty_counters(std::uint64_t pairs);
 
   const Problem<T>& problem_;
@@ -212,6 +234,9 @@ class FilterCounters {
   std::uint64_t expected_ = 0;
   Buffer<std::uint32_t> counters_;
   std::vector<DoubtfulPair> queue_;
+  std::vector<std::uint32_t> row_;
+  std::int64_t pairs_to_a_sum_ = 0;
+  std::vector<std::uint64_t> row_sums_;  ///< sum_copies sums for each slot; empty if products are added one by one
 };
 
 template <class T>

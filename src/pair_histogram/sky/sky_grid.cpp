@@ -20,17 +20,8 @@ constexpr double mu_error = 0x1p-15;         // of mu, if the separation is at l
 constexpr double error_times_near = 0x1p17;  // ...this number times the error of a separation
 constexpr double slack = 4;                  // in steps, for searches
 constexpr double most_pieces_of_reach = 4;   // cells per reach
-constexpr double points_to_a_search = 32;    // second points in a column within reach of a point
-
-float rounded_down(double value) {
-  const auto rounded = static_cast<float>(value);
-  return rounded > value ? std::nextafter(rounded, 0.0F) : rounded;
-}
-
-float rounded_up(double value) {
-  const auto rounded = static_cast<float>(std::min(value, 0x1p126));
-  return rounded < value ? std::nextafter(rounded, std::numeric_limits<float>::infinity()) : rounded;
-}
+constexpr std::int64_t most_intervals = 32768;
+constexpr double points_to_a_search = 32;  // second points in a column within reach of a point
 
 }  // namespace
 
@@ -98,45 +89,6 @@ std::int64_t SkyGrid::key_reach(double square) const {
   return static_cast<std::int64_t>(std::min(0x1p33, std::ceil(along * (1 + relative_error) / axes[2].step) + slack));
 }
 
-SkyTables::Table::Table(const std::vector<float>& reached, const std::vector<float>& passed, std::int64_t step) {
-  constexpr std::int64_t most_cells = 32768;
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  const auto first = std::ranges::upper_bound(passed, 0.0F) - passed.begin();  // edges at zero are always passed
-  const auto edges = std::ssize(reached);
-  const auto bits = [](float value) { return std::bit_cast<std::int32_t>(value); };
-  const auto at = [](const std::vector<float>& values, std::ptrdiff_t edge) {
-    return values[static_cast<std::size_t>(edge)];
-  };
-  const float least = at(reached, first) > 0 ? at(reached, first) : at(passed, first) / 2;
-  for (int bits_left_out = 23;; --bits_left_out) {
-    const std::int32_t begin = bits(least) >> bits_left_out;
-    const std::int64_t cells = std::int64_t{bits(passed.back()) >> bits_left_out} - begin + 1;
-    if (cells > most_cells && !place.empty()) return;
-    shift = bits_left_out;
-    base = begin;
-    place.clear();
-    low.clear();
-    high.clear();
-    bool has_conflict = false;
-    std::ptrdiff_t edge = first;
-    for (std::int64_t cell = 0; cell < cells; ++cell) {
-      const auto border = [&](std::int64_t number) {
-        return std::bit_cast<float>(static_cast<std::int32_t>((base + number) << shift));
-      };
-      const float begins = cell == 0 ? 0 : border(cell);
-      const float ends = cell + 1 == cells ? infinity : border(cell + 1);
-      while (edge < edges && at(passed, edge) <= begins) ++edge;
-      const bool has_edge = edge < edges && at(reached, edge) < ends;
-      const bool has_more = has_edge && edge + 1 < edges && at(reached, edge + 1) < ends;
-      has_conflict = has_conflict || has_more;
-      place.push_back(static_cast<std::int32_t>(edge * step));
-      low.push_back(!has_edge ? infinity : has_more ? -infinity : at(reached, edge));
-      high.push_back(!has_edge || has_more ? infinity : at(passed, edge));
-    }
-    if (!has_conflict || shift == 8) return;
-  }
-}
-
 SkyTables::SkyTables(const SkyRule& rule, const SkyGrid& grid) {
   double squared_steps = 0;  // in units of the reach, because squares of short steps underflow
   for (const SkyAxis& axis : grid.axes) squared_steps += axis.step / grid.unit * (axis.step / grid.unit);
@@ -160,8 +112,7 @@ SkyTables::SkyTables(const SkyRule& rule, const SkyGrid& grid) {
       passed.push_back(edge == 0 ? 0 : rounded_up(after * (1 + relative_error)));
     }
     (axis == 0 ? view_.first_square : view_.second_end) = rounded_up(passed.back() * (1 + relative_error));
-    tables_.emplace_back(reached, passed, axis == 0 ? rule.bins.places(1) : 1);
-    view_.table[axis].step = static_cast<std::int32_t>(axis == 0 ? rule.bins.places(1) : 1);
+    tables_.emplace_back(reached, passed, axis == 0 ? rule.bins.places(1) : 1, most_intervals);
   }
   view_.is_across = rule.is_across;
   view_.is_midpoint = rule.is_midpoint;
@@ -173,16 +124,7 @@ SkyTables::SkyTables(const SkyRule& rule, const SkyGrid& grid) {
 
 SkyView SkyTables::view() const {
   SkyView view = view_;
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    const Table& table = tables_[axis];
-    SkyTable& seen = view.table[axis];
-    seen.place = table.place.data();
-    seen.low = table.low.data();
-    seen.high = table.high.data();
-    seen.base = table.base;
-    seen.last = static_cast<std::int32_t>(table.place.size()) - 1;
-    seen.shift = table.shift;
-  }
+  for (std::size_t axis = 0; axis < 2; ++axis) view.table[axis] = tables_[axis].view();
   return view;
 }
 

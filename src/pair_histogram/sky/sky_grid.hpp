@@ -61,19 +61,8 @@ class SkyTables {
   SkyView view() const;
 
  private:
-  struct Table {
-    std::vector<std::int32_t> place;
-    std::vector<float> low;
-    std::vector<float> high;
-    std::int32_t base = 0;
-    int shift = 0;
-
-    /// Edge k is certainly passed from `passed[k]` on, and certainly not reached below `reached[k]`.
-    Table(const std::vector<float>& reached, const std::vector<float>& passed, std::int64_t step);
-  };
-
   SkyView view_;
-  std::vector<Table> tables_;
+  std::vector<EdgeTable> tables_;
 };
 
 /// One set of points, sorted.

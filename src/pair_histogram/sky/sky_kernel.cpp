@@ -15,6 +15,8 @@
 
 #include <algorithm>
 
+#include "pair_histogram/simd/edge_table-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace gradus::pair_histogram_detail {
 namespace HWY_NAMESPACE {
@@ -22,8 +24,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using SkyFloats = hn::CappedTag<float, sky_overshoot>;
-using SkyIntegers = hn::RebindToSigned<SkyFloats>;
+using SkyFloats = EdgeFloats;
+using SkyIntegers = EdgeIntegers;
 using SkyVector = hn::Vec<SkyFloats>;
 using SkyMask = hn::Mask<SkyFloats>;
 
@@ -31,19 +33,6 @@ using SkyMask = hn::Mask<SkyFloats>;
 constexpr float least_norm = 1.0F / 16;
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(SkyFloats())); }
-
-// Adds the slot part of the values to `slot`, and the values that are too near an edge to `doubtful`.
-HWY_INLINE void look_up(const SkyTable& table, SkyVector value, hn::Vec<SkyIntegers>& slot, SkyMask& doubtful) {
-  const SkyFloats f;
-  const SkyIntegers i;
-  auto cell = hn::ShiftRightSame(hn::BitCast(i, value), table.shift) - hn::Set(i, table.base);
-  cell = hn::Min(hn::Max(cell, hn::Zero(i)), hn::Set(i, table.last));
-  const auto low = hn::GatherIndex(f, table.low, cell);
-  const auto high = hn::GatherIndex(f, table.high, cell);
-  slot = slot + hn::GatherIndex(i, table.place, cell) +
-         hn::IfThenElseZero(hn::RebindMask(i, value >= high), hn::Set(i, table.step));
-  doubtful = hn::Or(doubtful, hn::And(value >= low, value < high));
-}
 
 void flush(SkyView& view) {
   const SkyFloats f;

@@ -4,25 +4,14 @@
 
 #include <cstdint>
 
+#include "pair_histogram/simd/edge_table.hpp"
+
 namespace gradus::pair_histogram_detail {
 
 /// Kernels may read this number of elements past the end of an array.
 constexpr std::int64_t sky_overshoot = 16;
 constexpr std::int64_t sky_buffer = 2048;
 constexpr std::int64_t sky_buffer_room = sky_buffer + 2 * sky_overshoot;
-
-/// Finds the place of a value among edges. The bits of a non-negative float, without their lowest `shift` bits, number
-/// intervals of values. Each interval contains at most one edge: values below `low` are before it, values from `high`
-/// on are past it, and values between are too near. An interval with several edges has only values that are too near.
-struct SkyTable {
-  const std::int32_t* place = nullptr;  ///< place before the edge, times `step`
-  const float* low = nullptr;
-  const float* high = nullptr;
-  std::int32_t base = 0;  ///< number of the first interval; smaller values belong to it, too
-  std::int32_t last = 0;  ///< index of the last interval; greater values belong to it, too
-  std::int32_t step = 1;  ///< difference of the slots of neighbouring places
-  int shift = 0;
-};
 
 /// All lengths are in units of the reach of the bins.
 struct SkyView {
@@ -32,7 +21,7 @@ struct SkyView {
   float first_square = 0;   ///< pairs with a greater r_p^2 (or s^2) are certainly out of reach
   float second_end = 0;     ///< pairs with a greater pi are certainly out of reach
   float near_square = 0;    ///< pairs with a smaller s^2 are doubtful, because mu is inaccurate
-  SkyTable table[2];
+  EdgeTableView table[2];
   // Pairs in reach, in buffers of sky_buffer_room elements.
   float* square = nullptr;  ///< s^2, or r_p^2 times `norm`
   float* along = nullptr;   ///< magnitude of pi times the root of `norm`
