@@ -451,6 +451,14 @@ void add_shapes(std::vector<Case>& list) {
     data.well_conditioned = false;
     return data;
   });
+  add_case(list, "empty_clusters", [](auto seed) {  // the last points have no weight and are the farthest ones
+    CaseData data = plain(lattice(400, 24, 2, seed), 60);
+    std::fill_n(data.points.row(380), 20 * 24, 1000.0);
+    for (std::int64_t row = 0; row < 400; ++row) data.weights.push_back(row >= 380 ? 0 : 1 + row % 2);
+    for (std::int64_t cluster = 0; cluster < 60; ++cluster) data.first_rows.push_back(cluster < 8 ? cluster : 380);
+    data.well_conditioned = false;
+    return data;
+  });
   add_case(list, "all_points_equal", [](auto) {
     CaseData data = plain(Matrix<double>(300, 3), 1);
     std::fill_n(data.points.data(), 900, 1.0 / 3.0);

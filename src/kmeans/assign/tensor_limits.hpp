@@ -46,7 +46,8 @@ constexpr std::uint64_t cuda_tensor_cluster_bytes(const Shape& shape) {
   const auto d = static_cast<std::uint64_t>(tensor_padded(shape.dimensions, tensor_columns));
   const auto k = static_cast<std::uint64_t>(tensor_padded(shape.clusters, std::int64_t{2} * tensor_clusters));
   const auto area = static_cast<std::uint64_t>(shape.clusters * shape.dimensions * shape.element_bytes);
-  return 4096 + k * (2 * d + 12 + 8 + 16) + 2 * area + 8 * k * (2 * d + 3) + 32 * d;
+  const std::uint64_t far_points = (std::uint64_t{160} << 10) + k * 28 + area;  // for empty clusters
+  return 4096 + k * (2 * d + 12 + 8 + 16) + 2 * area + 8 * k * (2 * d + 3) + 32 * d + far_points;
 }
 
 /// Returns the bytes of a point's lists: the lists with one element per point, and the candidates with their scores.

@@ -284,8 +284,10 @@ class Lloyd {
                      .value = "error",
                      .remedy = option("KMeansOptions::empty", "relocate") + " or " +
                                option("KMeansOptions::empty", "keep") + " continues instead"});
-      if (problem_.empty == EmptyCluster::relocate)
-        relocations = relocate<T>(problem_, result_.centroids.view(), labels(), empty);
+      if (problem_.empty == EmptyCluster::relocate) {
+        HostFarPoints<T> points(problem_, result_.centroids.view(), labels());
+        relocations = relocate<T>(problem_, std::ssize(empty), points);
+      }
     }
     const Matrix<T> moved = rows_of<T>(problem_, relocations);
     std::vector<bool> has_mean(static_cast<std::size_t>(problem_.k()), true);

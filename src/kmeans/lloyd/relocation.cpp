@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <string_view>
+#include <utility>
 
 #include "core/stop.hpp"
 #include "ranks/ranks.hpp"
@@ -14,134 +14,108 @@ namespace {
 
 constexpr std::string_view while_relocating = "stopped while moving empty clusters";
 
-/// A point that may be relocated.
-struct Candidate {
-  double distance;  ///< squared distance to the point's centroid
-  double weight;
-  std::int64_t point;  ///< index among the points of all ranks
-  std::int32_t label;
-};
-
-/// Defines a total order of all candidates. Therefore, the choice does not depend on the number of threads or ranks.
-bool is_farther(const Candidate& a, const Candidate& b) {
+bool is_farther(const FarPoint& a, const FarPoint& b) {
   return a.distance != b.distance ? a.distance > b.distance : a.point < b.point;
 }
-
-/// The points of this rank, ordered by their distances to their centroids, farthest first. Only the part of the order
-/// that is needed is sorted.
-template <class T>
-class Farthest {
- public:
-  Farthest(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels)
-      : problem_(problem), labels_(labels), first_(problem.source->rank_rows().first()), distances_(problem.n()) {
-    problem.source->own_squared_distances(centroids, labels, distances_.data());
-  }
-
-  /// For each cluster, adds the number of its points with positive weight to `members`.
-  void count_members(std::span<std::uint64_t> members) const {
-    for (std::int64_t point = 0; point < problem_.n(); ++point) {
-      if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
-      members[static_cast<std::size_t>(labels_[point])] += problem_.weight(point) > 0;
-    }
-  }
-
-  std::int64_t size() const { return distances_.size(); }
-
-  /// Returns the candidate at index `place` of the order. If the sorted part ends before this index, sorts at least
-  /// `ahead` more candidates.
-  Candidate at(std::int64_t place, std::int64_t ahead) {
-    if (place >= std::ssize(order_)) sort_more(std::min(size(), place + ahead) - std::ssize(order_));
-    const std::int64_t point = order_[static_cast<std::size_t>(place)];
-    return {distances_[point], problem_.weight(point), first_ + point, labels_[point]};
-  }
-
- private:
-  /// Appends the next `count` points to the sorted part.
-  void sort_more(std::int64_t count) {
-    const auto precedes = [&](std::int64_t a, std::int64_t b) {
-      return distances_[a] != distances_[b] ? distances_[a] > distances_[b] : a < b;
-    };
-    // The farthest points so far among the points that follow the sorted part. The nearest of them is at the front.
-    std::vector<std::int64_t> heap;
-    for (std::int64_t point = 0; point < size(); ++point) {
-      if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
-      if (!order_.empty() && !precedes(order_.back(), point)) continue;
-      if (std::ssize(heap) == count) {
-        if (!precedes(point, heap.front())) continue;
-        std::ranges::pop_heap(heap, precedes);
-        heap.pop_back();
-      }
-      heap.push_back(point);
-      std::ranges::push_heap(heap, precedes);
-    }
-    std::ranges::sort_heap(heap, precedes);
-    order_.insert(order_.end(), heap.begin(), heap.end());
-  }
-
-  const Problem<T>& problem_;
-  const std::int32_t* labels_;
-  std::int64_t first_;
-  Buffer<double> distances_;
-  std::vector<std::int64_t> order_;  ///< the sorted part
-};
 
 /// Selects the points to relocate.
 class Moves {
  public:
-  Moves(std::span<const std::uint64_t> members, const std::vector<std::int32_t>& empty, std::int64_t most)
-      : members_(members.begin(), members.end()), empty_(empty),
-        most_(std::min(most, static_cast<std::int64_t>(empty.size()))) {}
+  /// `members`: for each cluster, the number of its points with positive weight.
+  explicit Moves(std::vector<std::uint64_t> members) : members_(std::move(members)) {
+    for (std::size_t cluster = 0; cluster < members_.size(); ++cluster)
+      if (members_[cluster] == 0) empty_.push_back(static_cast<std::int32_t>(cluster));
+  }
 
-  bool are_enough() const { return std::ssize(moves_) == most_; }
+  /// Limits the number of relocations.
+  void limit(std::int64_t most) { most_ = std::min<std::int64_t>(most, std::ssize(empty_)); }
+  std::int64_t empty_clusters() const { return std::ssize(empty_); }
+  bool are_enough() const { return std::ssize(moves_) >= most_; }
 
-  /// Relocates the candidate's point to the next empty cluster. Does not relocate a point that has no weight, or that
-  /// is the last point with weight in its cluster.
-  void take(const Candidate& candidate) {
-    std::uint64_t& left_behind = members_[static_cast<std::size_t>(candidate.label)];
-    if (left_behind < 2 || !(candidate.weight > 0)) return;
+  /// Relocates the point to the next empty cluster, unless it is the last point with weight in its cluster.
+  void take(const FarPoint& point) {
+    std::uint64_t& left_behind = members_[static_cast<std::size_t>(point.label)];
+    if (left_behind < 2) return;
     --left_behind;
-    moves_.push_back({candidate.point, candidate.label, empty_[moves_.size()], candidate.weight});
+    moves_.push_back({point.point, point.label, empty_[moves_.size()], point.weight});
   }
 
   std::vector<Relocation> moves() { return std::move(moves_); }
 
  private:
-  std::vector<std::uint64_t> members_;  ///< for each cluster: the number of its points with positive weight
-  const std::vector<std::int32_t>& empty_;
-  std::int64_t most_;
+  std::vector<std::uint64_t> members_;
+  std::vector<std::int32_t> empty_;
+  std::int64_t most_ = 0;
   std::vector<Relocation> moves_;
 };
 
 }  // namespace
 
+void sort_by_distance(std::span<FarPoint> points) { std::ranges::sort(points, is_farther); }
+
+template <class T>
+void HostFarPoints<T>::measure(std::int64_t /*count*/, std::span<std::uint64_t> members) {
+  distances_ = Buffer<double>(problem_.n());
+  problem_.source->own_squared_distances(centroids_, labels_, distances_.data());
+  for (std::int64_t point = 0; point < problem_.n(); ++point) {
+    if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
+    if (!(problem_.weight(point) > 0)) continue;
+    ++members[static_cast<std::size_t>(labels_[point])];
+    ++size_;
+  }
+}
+
+template <class T>
+FarPoint HostFarPoints<T>::at(std::int64_t place, std::int64_t ahead) {
+  if (place >= std::ssize(order_)) sort_more(std::min(size_, place + ahead) - std::ssize(order_));
+  const std::int64_t point = order_[static_cast<std::size_t>(place)];
+  return {distances_[point], problem_.weight(point), problem_.source->rank_rows().first() + point, labels_[point]};
+}
+
+/// Appends the next `count` points to the sorted part.
+template <class T>
+void HostFarPoints<T>::sort_more(std::int64_t count) {
+  const auto precedes = [&](std::int64_t a, std::int64_t b) {
+    return distances_[a] != distances_[b] ? distances_[a] > distances_[b] : a < b;
+  };
+  // The farthest points so far among the points that follow the sorted part. The nearest of them is at the front.
+  std::vector<std::int64_t> heap;
+  for (std::int64_t point = 0; point < problem_.n(); ++point) {
+    if (point % core::operations_between_polls == 0) core::honour_stop(problem_.stop, while_relocating);
+    if (!(problem_.weight(point) > 0) || (!order_.empty() && !precedes(order_.back(), point))) continue;
+    if (std::ssize(heap) == count) {
+      if (!precedes(point, heap.front())) continue;
+      std::ranges::pop_heap(heap, precedes);
+      heap.pop_back();
+    }
+    heap.push_back(point);
+    std::ranges::push_heap(heap, precedes);
+  }
+  std::ranges::sort_heap(heap, precedes);
+  order_.insert(order_.end(), heap.begin(), heap.end());
+}
+
 // In each round, every rank sends a batch of its farthest points. A rank that sends a full batch may have more points,
 // which follow the last point of this batch in the order. Let P be the farthest among the last points of all full
 // batches. The merged order is complete only down to P.
 template <class T>
-std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> centroids, const std::int32_t* labels,
-                                 const std::vector<std::int32_t>& empty) {
-  const std::int64_t most = problem.different_points - (problem.k() - std::ssize(empty));
-  if (most <= 0) return {};
-  // The batch has a few more candidates than there are empty clusters, because some candidates must stay in their
-  // clusters.
-  const std::int64_t batch = std::ssize(empty) + 64;
+std::vector<Relocation> relocate(const Problem<T>& problem, std::int64_t empty, FarPoints& points) {
+  if (problem.different_points <= problem.k() - empty) return {};
+  // The batch has a few more points than there are empty clusters, because some points must stay in their clusters.
+  const std::int64_t batch = empty + 64;
   core::Ranks& ranks = problem.ranks();
-  std::optional<Farthest<T>> farthest;
   Moves moves(ranks.sum(static_cast<std::size_t>(problem.k()),
-                        [&](std::span<std::uint64_t> members) {
-                          farthest.emplace(problem, centroids, labels);
-                          farthest->count_members(members);
-                        }),
-              empty, most);
+                        [&](std::span<std::uint64_t> members) { points.measure(batch, members); }));
+  moves.limit(problem.different_points - (problem.k() - moves.empty_clusters()));
   for (std::int64_t next = 0; !moves.are_enough();) {
-    std::vector<Candidate> candidates;
+    std::vector<FarPoint> candidates;
     bool all_told = true;
-    std::optional<Candidate> end;  // the merged order is complete down to this candidate
+    std::optional<FarPoint> end;  // the merged order is complete down to this point
     for (int rank = 0; rank < ranks.size(); ++rank) {
-      const std::vector<Candidate> some = ranks.from(rank, [&] {
-        std::vector<Candidate> own;
-        for (std::int64_t place = next; place < std::min(farthest->size(), next + batch); ++place)
-          own.push_back(farthest->at(place, batch));
+      const std::vector<FarPoint> some = ranks.from(rank, [&] {
+        std::vector<FarPoint> own;
+        for (std::int64_t place = next; place < std::min(points.size(), next + batch); ++place)
+          own.push_back(points.at(place, batch));
         return own;
       });
       candidates.insert(candidates.end(), some.begin(), some.end());
@@ -149,8 +123,8 @@ std::vector<Relocation> relocate(const Problem<T>& problem, MatrixView<const T> 
       all_told = false;
       if (!end || is_farther(some.back(), *end)) end = some.back();
     }
-    std::ranges::sort(candidates, is_farther);
-    for (const Candidate& candidate : candidates) {
+    sort_by_distance(candidates);
+    for (const FarPoint& candidate : candidates) {
       if (moves.are_enough() || (end && is_farther(*end, candidate))) break;
       moves.take(candidate);
       next += problem.source->rank_rows().is_own(candidate.point);
@@ -167,9 +141,9 @@ Matrix<T> rows_of(const Problem<T>& problem, std::span<const Relocation> moves) 
   return problem.source->rows_at(points);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                            \
-  template std::vector<Relocation> relocate(const Problem<T>&, MatrixView<const T>, const std::int32_t*, \
-                                            const std::vector<std::int32_t>&);                           \
+#define GRADUS_INSTANTIATE(T)                                                             \
+  template class HostFarPoints<T>;                                                        \
+  template std::vector<Relocation> relocate(const Problem<T>&, std::int64_t, FarPoints&); \
   template Matrix<T> rows_of(const Problem<T>&, std::span<const Relocation>)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

@@ -32,10 +32,18 @@ struct PassCounters {
 struct UpdateState {
   double shift;
   double explained;
-  int empty;                     ///< nonzero if a cluster has no weight, or too little weight to show in the sums
+  int empty;                     ///< number of clusters without weight, or with too little weight to show in the sums
   int doubtful;                  ///< nonzero if the sums do not determine some mean
   int different;                 ///< nonzero if a centroid moved
   unsigned int finished_blocks;  ///< number of blocks of update_centroids() that have finished
+};
+
+/// A point that leaves a cluster and becomes the centroid of an empty cluster.
+struct MovedPoint {
+  const void* row;  ///< its coordinates on the GPU
+  double weight;
+  std::int32_t from;
+  std::int32_t to;
 };
 
 template <class T>
@@ -67,7 +75,9 @@ struct ExactUpdateJob {
   T* next;
   double* parts;  ///< movements of all centroids, then explained inertias of all clusters (2 k elements)
   UpdateState* state;
-  bool relocates;  ///< true if the host handles empty clusters
+  bool relocates;           ///< true if a cluster without weight must not keep its centroid
+  const MovedPoint* moves;  ///< in ascending order of the empty clusters
+  int move_count;           ///< nonzero only in the second update of an iteration
   bool to_unit_length;
   bool by_blocks;  ///< true if the points are a block of the job's points. The host has set the sums to zero if
                    ///< necessary
@@ -510,18 +520,43 @@ __device__ void scale_centroid(const ExactUpdateJob<T>& job, std::int64_t begin,
                                         : job.centroids[begin + dim];
 }
 
+/// Returns the row of the point that becomes the centroid of the cluster, or null.
+template <class T>
+__device__ const T* row_moved_to(const ExactUpdateJob<T>& job, int cluster) {
+  int first = 0;
+  for (int count = job.move_count; count > 0;) {
+    const int half = count / 2;
+    const bool is_later = job.moves[first + half].to < cluster;
+    first += is_later ? half + 1 : 0;
+    count = is_later ? count - half - 1 : half;
+  }
+  return first < job.move_count && job.moves[first].to == cluster ? static_cast<const T*>(job.moves[first].row)
+                                                                  : nullptr;
+}
+
 /// Computes the new centroid of a cluster, its movement, and the explained inertia of the cluster. Stores in
 /// job.state what concerns all clusters. The threads of a block call this function together.
+///
+/// If clusters are empty, the centroids are updated twice: the second time without the points that moved to empty
+/// clusters. The explained inertia includes these points in their old clusters, so the first update computes it.
 template <class T>
 __device__ void update_cluster(const ExactUpdateJob<T>& job, int cluster, double* near) {
   const ExactSumsView<T> sums{job};
   const std::int64_t begin = static_cast<std::int64_t>(cluster) * job.d;
-  const Presence presence = sums.presence(cluster);
-  if (presence == Presence::unknown || (presence == Presence::none && job.relocates)) {
-    if (threadIdx.x == 0) job.state->empty = 1;
+  const T* const moved_here = row_moved_to(job, cluster);
+  const Presence presence = moved_here ? Presence::none : sums.presence(cluster);
+  if (!moved_here && (presence == Presence::unknown || (presence == Presence::none && job.relocates))) {
+    if (threadIdx.x == 0) {
+      atomicAdd(&job.state->empty, 1);
+      job.parts[job.k + cluster] = 0;
+    }
     return;
   }
   for (int dim = static_cast<int>(threadIdx.x); dim < job.d; dim += update_threads) {
+    if (moved_here) {
+      job.next[begin + dim] = moved_here[dim];
+      continue;
+    }
     if (presence == Presence::none) {
       job.next[begin + dim] = job.centroids[begin + dim];
       continue;
@@ -531,7 +566,7 @@ __device__ void update_cluster(const ExactUpdateJob<T>& job, int cluster, double
     if (!mean.certain) job.state->doubtful = 1;
   }
   if (job.to_unit_length && presence != Presence::none) scale_centroid(job, begin, near);
-  const double weight = sums.weight(cluster);
+  const double weight = job.move_count > 0 ? 0.0 : sums.weight(cluster);
   bool is_different = false;
   double total = 0;  // in one thread the shift, in another one the explained inertia
   OrderedSums<2>(near).add(
@@ -550,7 +585,7 @@ __device__ void update_cluster(const ExactUpdateJob<T>& job, int cluster, double
       [&](double value) { total += value; });
   if (is_different) job.state->different = 1;
   if (threadIdx.x == 0) job.parts[cluster] = total;
-  if (threadIdx.x == 32) job.parts[job.k + cluster] = weight > 0 ? weight * total : 0.0;
+  if (threadIdx.x == 32 && job.move_count == 0) job.parts[job.k + cluster] = weight > 0 ? weight * total : 0.0;
 }
 
 /// Computes the new centroids and the outcome of the iteration. The last block to finish adds up the movements and the
@@ -584,37 +619,55 @@ __global__ __launch_bounds__(update_threads) void update_centroids(const __grid_
   if (threadIdx.x == 0) finish();
 }
 
-/// Computes the inertia. A warp processes 32 points. It reads the rows of the points and of their centroids with
-/// coalesced loads, and stores the differences in shared memory. Each lane then computes the chain of one point from
-/// these differences. Launch: blocks of four warps, a grid-stride loop over the points.
+/// Computes the canonical squared distances of 32 points to their centroids. The warp reads the rows of the points and
+/// of their centroids with coalesced loads, and stores the differences in shared memory. Each lane then computes the
+/// chain of one point from these differences. `label` is the label of the point first + lane. Returns the distance of
+/// this point in the lanes below `count`.
+template <class T>
+__device__ __noinline__ double own_distance(const ExactUpdateJob<T>& job, std::int64_t first, int count,
+                                            std::int32_t label, double (&tile)[32][33]) {
+  constexpr unsigned int everyone = 0xffffffffu;
+  constexpr int ahead = 8;  // number of rows whose loads are in flight at the same time
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  double distance = 0;
+  for (int begin = 0; begin < job.d; begin += 32) {
+    const int dim = begin + lane < job.d ? begin + lane : job.d - 1;
+    const int width = job.d - begin < 32 ? job.d - begin : 32;
+    for (int row = 0; row < count; row += ahead) {
+      T points[ahead];
+      T centroids[ahead];
+#pragma unroll
+      for (int next = 0; next < ahead; ++next) {
+        const int place = row + next < count ? row + next : count - 1;
+        const std::int64_t cluster = __shfl_sync(everyone, label, place);
+        points[next] = job.points[(first + place) * job.d + dim];
+        centroids[next] = job.centroids[cluster * job.d + dim];
+      }
+#pragma unroll
+      for (int next = 0; next < ahead; ++next)
+        tile[row + next][lane] = static_cast<double>(points[next]) - static_cast<double>(centroids[next]);
+    }
+    __syncwarp();  // the differences are complete
+    if (lane < count)
+      for (int index = 0; index < width; ++index) distance = fma(tile[lane][index], tile[lane][index], distance);
+    __syncwarp();  // the differences have been read before the next columns overwrite them
+  }
+  return distance;
+}
+
+/// Computes the inertia. Launch: blocks of four warps, a grid-stride loop over the points.
 template <class T>
 __global__ void exact_inertia_by_rows(const __grid_constant__ ExactUpdateJob<T> job, core::TotalGrid grid,
                                       SharedTotal* total) {
-  constexpr unsigned int everyone = 0xffffffffu;
   __shared__ double near[4][32][33];
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  auto& tile = near[threadIdx.x / 32];
   core::TotalLimbs limbs;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t first = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32 * 32; first < job.n;
        first += stride) {
     const int count = job.n - first < 32 ? static_cast<int>(job.n - first) : 32;
     const std::int32_t label = lane < count ? job.labels[first + lane] : 0;
-    double distance = 0;
-    for (int begin = 0; begin < job.d; begin += 32) {
-      const int dim = begin + lane;
-      const int width = job.d - begin < 32 ? job.d - begin : 32;
-      for (int row = 0; row < count; ++row) {
-        const std::int64_t cluster = __shfl_sync(everyone, label, row);
-        if (dim < job.d)
-          tile[row][lane] = static_cast<double>(job.points[(first + row) * job.d + dim]) -
-                            static_cast<double>(job.centroids[cluster * job.d + dim]);
-      }
-      __syncwarp();  // the differences are complete
-      if (lane < count)
-        for (int index = 0; index < width; ++index) distance = fma(tile[lane][index], tile[lane][index], distance);
-      __syncwarp();  // the differences have been read before the next columns overwrite them
-    }
+    const double distance = own_distance(job, first, count, label, near[threadIdx.x / 32]);
     if (lane >= count) continue;
     if (job.weights)
       add_weighted(grid, static_cast<double>(job.weights[first + lane]), job.weight_scale, distance, limbs, *total);

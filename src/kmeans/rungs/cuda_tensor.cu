@@ -62,7 +62,7 @@
 #include "kmeans/assign/product.cuh"
 #include "kmeans/gpu/cuda_common.hpp"
 #include "kmeans/gpu/rank_passes.hpp"
-#include "kmeans/means/cuda_exact_update.cuh"
+#include "kmeans/means/cuda_far_points.cuh"
 #include "kmeans/points/row_blocks.hpp"
 
 namespace gradus::kmeans_detail {
@@ -289,6 +289,7 @@ class TensorEngine final : public RankPasses<T> {
         portions_(stop_of(job.problem()), 0x1p38), last_changed_(n_) {
     describe();
     prepare_points();
+    has_all_rows_ = !rows_;
   }
 
   static std::uint64_t bytes(const Problem<T>& problem) { return cuda_tensor_bytes(shape_of(problem)); }
@@ -315,6 +316,7 @@ class TensorEngine final : public RankPasses<T> {
       const StepOutcome& outcome = host_outcome_[0];
       const UpdateState& update = outcome.update;
       if (outcome.of_ranks.stops > 0) break;
+      if (can_relocate(outcome)) relocate_points();
       steps.needs_frame = pass_is_pending_ = is_for_the_frame(update);
       if (pass_is_pending_) break;
       std::swap(centroids_, next_);
@@ -365,6 +367,7 @@ class TensorEngine final : public RankPasses<T> {
     core::Ranks& ranks = job_.problem().ranks();
     execution::RankSums& sums = execution::RankSums::of(ranks, job_.gpu().index);
     ranks.agree([&] { totals_.emplace(sums, cuda::DeviceBuffer<Word>(device_sums_.size())); });
+    has_all_rows_ = ranks.all([&] { return !rows_; });
   }
 
   void bring_sums() override { fetch_sums(device_sums_, sums_, job_.stream()); }
@@ -844,7 +847,8 @@ class TensorEngine final : public RankPasses<T> {
     totals_->sums.add_up(device_sums_.data(), totals_->words.data(), device_sums_.size(), stream);
   }
 
-  void launch_update() {
+  /// Computes the next centroids, in the second update of an iteration without the first `moves` points of moved_.
+  void launch_update(int moves = 0) {
     const cuda::Stream& stream = job_.stream();
     ExactUpdateJob<T> update = update_;
     PublishOutcome publish{outcome_.data(), nullptr, host_outcome_.on_gpu()};
@@ -852,10 +856,45 @@ class TensorEngine final : public RankPasses<T> {
       update.sums = totals_->words.data();
       publish.of_ranks = reinterpret_cast<const RankWords*>(update.sums + sum_words(update));
     }
+    update.moves = moved_.data();
+    update.move_count = moves;
+    const auto add_moved = [&](int sign) {
+      if (moves == 0) return;
+      add_moved_points<T><<<std::min(blocks(8), static_cast<unsigned int>(moves)), 128, 0, stream>>>(update, sign);
+      cuda::check_launch("add_moved_points");
+    };
     const auto clusters = static_cast<unsigned int>(update.k);
+    add_moved(-1);
     update_centroids<T><<<std::min(blocks(8), clusters), update_threads, 0, stream>>>(update, publish);
     cuda::check_launch("update_centroids");
+    add_moved(1);  // the moved points change their labels in the next pass only
     is_published_ = publish.on_host != nullptr;
+  }
+
+  /// Returns true if clusters are empty and the GPUs can move points to them. The driver decides whether an iteration
+  /// in which no label changes is the last one.
+  bool can_relocate(const StepOutcome& outcome) const {
+    const Problem<T>& problem = job_.problem();
+    const Word changed = totals_ ? outcome.of_ranks.changed : outcome.counters.changed;
+    return outcome.update.empty > 0 && outcome.update.doubtful == 0 && changed > 0 && has_all_rows_ &&
+           problem.empty == EmptyCluster::relocate && !problem.has_surplus();
+  }
+
+  /// Moves points to the empty clusters, and updates the centroids and the outcome again. Collective.
+  void relocate_points() {
+    const Problem<T>& problem = job_.problem();
+    const StepOutcome first = host_outcome_[0];
+    GpuFarPoints<T> points(job_, update_, reinterpret_cast<Word*>(list(2)), far_memory_);  // in lists 2 and 3
+    const std::vector<Relocation> moves = relocate<T>(problem, first.update.empty, points);
+    if (moves.empty()) return;
+    const Matrix<T> rows = totals_ ? rows_of(problem, moves) : Matrix<T>();
+    moved_.send(moves, rows.data(), update_.points, problem.d() * static_cast<std::int64_t>(sizeof(T)), problem.ranks(),
+                job_.stream());
+    launch_update(static_cast<int>(moves.size()));
+    fetch_outcome();
+    begin_pass(next_);
+    await_outcome();
+    host_outcome_[0].counters = first.counters;
   }
 
   /// Lets the host read the outcome after the work in the stream, by read_outcome().
@@ -864,10 +903,14 @@ class TensorEngine final : public RankPasses<T> {
     is_fetched_.record(job_.stream());
   }
 
-  /// Waits for the outcome.
-  void read_outcome() {
+  void await_outcome() {
     if (totals_) totals_->sums.wait(is_fetched_);
     else is_fetched_.wait();
+  }
+
+  /// Waits for the outcome of a pass.
+  void read_outcome() {
+    await_outcome();
     const std::int64_t doubtful = earlier_doubtful_ + host_outcome_[0].counters.doubtful;
     last_changed_ = host_outcome_[0].counters.changed;
     share_read_ = static_cast<double>(doubtful + last_changed_) / static_cast<double>(n_);
@@ -930,6 +973,8 @@ class TensorEngine final : public RankPasses<T> {
   cuda::DeviceBuffer<double> parts_;
   cuda::DeviceBuffer<Word> device_sums_;  ///< the sums, followed by RankWords; an even number of words
   std::optional<RankTotals> totals_;      ///< set if the GPUs of several ranks iterate together
+  std::optional<FarMemory> far_memory_;   ///< set after the first search for points that move to empty clusters
+  MovedPoints moved_;
   cuda::DeviceBuffer<StepOutcome> outcome_;
   DeviceTotal inertia_;
   cuda::PinnedBuffer<StepOutcome> host_outcome_;
@@ -937,6 +982,7 @@ class TensorEngine final : public RankPasses<T> {
   bool is_published_ = false;  ///< true if the last update wrote to host_outcome_ and cleared the outcome
   cuda::Portions portions_;
   std::optional<RowBlocks<T>> rows_;  ///< set if kernels process the points by blocks
+  bool has_all_rows_ = false;         ///< true if the GPUs of all ranks have all rows of their points
   cuda::DeviceBuffer<PassCounters> block_counters_;
   cuda::DeviceBuffer<std::int32_t> block_slots_;
   std::vector<bool> has_copy_;  ///< per block: true if its 16-bit rows are on the GPU to stay

@@ -223,6 +223,18 @@ TYPED_TEST(KMeansGpuRanks, add_up_in_every_way) {
   }
 }
 
+TYPED_TEST(KMeansGpuRanks, move_points_to_empty_clusters) {
+  using T = TypeParam;
+  int number = 0;
+  for (const auto& [name, job, is_for_gpu] : tests::fits_with_empty_clusters<T>()) {
+    const KMeansResult<T> one = one_process(job);
+    for (const Mix mix : {Mix::all, Mix::last}) {
+      EXPECT_EQ(differs(job, one, 2, "even", mix, "cuda_tensor"), "") << name;
+      EXPECT_EQ(differs(job, one, 3, number++ % 2 == 0 ? "holes" : "last", mix, "cuda_tensor"), "") << name;
+    }
+  }
+}
+
 TYPED_TEST(KMeansGpuRanks, predict_their_rows) {
   using T = TypeParam;
   for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})

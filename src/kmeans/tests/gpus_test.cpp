@@ -3,6 +3,7 @@
 // skipped with a message.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <thread>
@@ -94,6 +95,25 @@ TYPED_TEST(KMeansGpus, fit_with_every_option) {
     for (const std::vector<int>& gpus : lists_of_gpus())
       EXPECT_EQ(tests::difference(one, kmeans(job.points, job.options, memory, on_gpus(gpus)), 0, 2500), "")
           << change.name << " on " << gpus.size() << " GPUs";
+  }
+}
+
+TYPED_TEST(KMeansGpus, move_points_to_empty_clusters) {
+  using T = TypeParam;
+  const auto is_updated_by_driver = [](const KMeansResult<T>& result) {
+    return std::ranges::any_of(result.report.phases, [](const Phase& phase) { return phase.name == "update"; });
+  };
+  for (const auto& [name, job, is_for_gpu] : tests::fits_with_empty_clusters<T>()) {
+    const KMeansMemory<T> memory = job.memory(0, job.points.rows());
+    const KMeansResult<T> one = kmeans(job.points, job.options, memory, on_processor());
+    EXPECT_TRUE(is_updated_by_driver(one));
+    for (const std::vector<int>& gpus : lists_of_gpus()) {
+      Execution execution = on_gpus(gpus);
+      execution.variant = "cuda_tensor";
+      const KMeansResult<T> found = kmeans(job.points, job.options, memory, execution);
+      EXPECT_EQ(tests::difference(one, found, 0, job.points.rows()), "") << name << " on " << gpus.size() << " GPUs";
+      EXPECT_FALSE(is_for_gpu && is_updated_by_driver(found)) << name << " on " << gpus.size() << " GPUs";
+    }
   }
 }
 

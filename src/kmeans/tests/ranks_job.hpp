@@ -165,6 +165,87 @@ Job<T> make_job(std::int64_t n, std::int64_t d, std::int64_t k, Data data, KMean
   return job;
 }
 
+/// A fit in which clusters become empty.
+template <class T>
+struct EmptyClusters {
+  const char* name;
+  Job<T> job;
+  bool is_for_gpu;  ///< true if cuda_tensor moves all points to empty clusters without the driver
+};
+
+template <class T>
+std::vector<EmptyClusters<T>> fits_with_empty_clusters() {
+  constexpr std::int64_t n = 3000;
+  constexpr std::int64_t d = 24;
+  // The first rows of the points are the initial centroids.
+  const auto fit = [](Data data, std::int64_t k, bool weighted) {
+    Job<T> job = make_job<T>(n, d, k, data, KMeansInit::given, weighted);
+    job.options.max_iterations = 12;
+    job.options.tolerance = 0;
+    std::copy_n(job.points.data(), k * d, job.given.data());
+    return job;
+  };
+  const auto put = [](T* row, double value) { std::fill_n(row, d, static_cast<T>(value)); };
+  const auto far = [&](Job<T>& job, std::int64_t first) {
+    for (std::int64_t cluster = first; cluster < job.options.clusters; ++cluster) put(job.given.row(cluster), 1e5);
+  };
+  std::vector<EmptyClusters<T>> fits;
+  const auto add = [&](const char* name, bool is_for_gpu, Job<T> job, const auto& change) {
+    change(job);
+    fits.push_back({name, std::move(job), is_for_gpu});
+  };
+  const auto one_far = [&](Job<T>& job) { far(job, 39); };
+  const auto most_far = [&](Job<T>& job) { far(job, 3); };
+  add("one", true, fit(Data::plain, 40, false), one_far);
+  add("most", true, fit(Data::plain, 40, false), most_far);
+  add("most, weights", true, fit(Data::plain, 40, true), most_far);
+  add("most, wild", false, fit(Data::wild, 40, true), most_far);
+  add("most, cosine", true, fit(Data::plain, 40, false), [&](Job<T>& job) {
+    job.options.metric = KMeansMetric::cosine;
+    for (std::int64_t cluster = 3; cluster < 40; ++cluster) std::copy_n(job.given.row(0), d, job.given.row(cluster));
+  });
+  add("repeated centroids", true, fit(Data::plain, 40, false), [&](Job<T>& job) {
+    for (std::int64_t cluster = 1; cluster < 40; cluster += 2)
+      std::copy_n(job.given.row(cluster - 1), d, job.given.row(cluster));
+  });
+  add("equal far points", true, fit(Data::plain, 40, false), [&](Job<T>& job) {
+    for (std::int64_t row = 500; row < 2000; row += 40) put(job.points.row(row), 5000);
+    far(job, 20);
+  });
+  add("all equally far", true, fit(Data::plain, 40, false), [&](Job<T>& job) {
+    std::fill_n(job.points.data(), n * d, T{0});
+    for (std::int64_t row = 0; row < n; ++row)
+      job.points(row, row % d) = static_cast<T>(row % 2 == row / d % 2 ? 3 : -3);
+    far(job, 1);
+    put(job.given.row(0), 0);
+  });
+  add("points that must stay", true, fit(Data::plain, 200, false), [&](Job<T>& job) {
+    for (std::int64_t row = 0; row < 150; ++row) {
+      put(job.points.row(row), 1e4 * static_cast<double>(row + 1));
+      put(job.given.row(row), 1e4 * static_cast<double>(row + 1) + 500);
+    }
+    for (std::int64_t cluster = 190; cluster < 200; ++cluster) put(job.given.row(cluster), -1e5);
+  });
+  add("far points without weight", true, fit(Data::plain, 40, true), [&](Job<T>& job) {
+    for (std::int64_t row = 0; row < n; ++row)
+      if (row % 9 == 4) put(job.points.row(row), 900 + static_cast<double>(row));
+    far(job, 20);
+  });
+  add("clusters without weight", sizeof(T) == 4, fit(Data::plain, 40, true), [&](Job<T>& job) {
+    for (std::int64_t row = 4; row < 90; row += 9) put(job.points.row(row), 1e4 + static_cast<double>(row));
+    for (std::int64_t cluster = 0; cluster < 10; ++cluster)
+      put(job.given.row(30 + cluster), 1e4 + 4 + 9 * static_cast<double>(cluster));
+  });
+  add("clusters of little weight", false, fit(Data::plain, 40, true), [&](Job<T>& job) {
+    for (std::int64_t row = 0; row < 40; ++row) job.weights[static_cast<std::size_t>(row)] = static_cast<T>(1e-30);
+    put(job.points.row(7), 1e4);
+    put(job.given.row(7), 1e4);
+    far(job, 30);
+  });
+  add("fewer points than clusters", false, fit(Data::duplicates, 40, false), most_far);
+  return fits;
+}
+
 /// Runs call(communicator, first row, number of rows) on each rank. Returns the first difference from the result of a
 /// single process, or the message of an error. Returns "" if there is neither.
 template <class T, class Call>

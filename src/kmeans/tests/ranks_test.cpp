@@ -125,6 +125,13 @@ TYPED_TEST(KMeansRanks, give_the_bits_of_one_process) {
         }
 }
 
+TYPED_TEST(KMeansRanks, move_points_to_empty_clusters) {
+  using T = TypeParam;
+  int number = 0;
+  for (const auto& [name, job, is_for_gpu] : tests::fits_with_empty_clusters<T>())
+    EXPECT_EQ(differs(job, 2 + number % 2, number++ % 3 == 0 ? "even" : "holes"), "") << name;
+}
+
 TYPED_TEST(KMeansRanks, know_all_options) {
   using T = TypeParam;
   for (const auto& [name, change] : tests::changes_of_options)
