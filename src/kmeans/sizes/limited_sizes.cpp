@@ -5,16 +5,18 @@
 //    prices of one iteration are nearly right for the next. The first prices come from samples of the rows, each with
 //    four times as many rows as the one before.
 // 2. Filter (size_filter.cpp). A float product with a proven error bound finds the clusters that each point may belong
-//    to if prices move by at most a certain reach. Most points have one such cluster.
-// 3. Paths (transport.cpp). The other points move between clusters along shortest paths, in exact arithmetic, until all
-//    sizes are within the limits. If prices must move out of reach, the filter runs again with the new prices.
-// 4. Certificate. The prices prove that the assignment is minimal. They are checked exactly in every assignment.
+//    to if prices move by at most a certain reach. Most points have one such cluster. The others keep a list of scores,
+//    so that other prices need no further product.
+// 3. Ascent (price_ascent.cpp). Newton's method on these lists brings the prices near the solution.
+// 4. Paths (transport.cpp). The other points move between clusters along shortest paths, in exact arithmetic, until all
+//    sizes are within the limits. If prices must move out of reach, the search continues with wider intervals.
+// 5. Certificate. The prices prove that the assignment is minimal. They are checked exactly in every assignment.
 //
 // Ties: among several minimal assignments, the lexicographically least one is chosen. It depends only on points,
 // centroids and limits. So neither threads nor earlier prices affect the result, and checkpoints need no prices.
 //
-// Work per iteration: n k d multiply-adds in float and one read of the points; then, for each point that must move, a
-// search over clusters that share open points.
+// Work per iteration: n k d multiply-adds in float and one read of the points, dozens of reads of the lists; then, for
+// each point that must still move, a search over clusters that share open points.
 // Source: L. Ford and D. Fulkerson, "Solving the transportation problem" (1956); J. Edmonds and R. Karp, "Theoretical
 // improvements in algorithmic efficiency for network flow problems" (1972), for shortest paths with prices.
 #include "kmeans/sizes/limited_sizes.hpp"
@@ -25,6 +27,7 @@
 #include <string>
 
 #include "kmeans/assign/simd_engine.hpp"
+#include "kmeans/sizes/price_ascent.hpp"
 #include "kmeans/sizes/size_filter.hpp"
 
 namespace gradus::kmeans_detail {
@@ -47,7 +50,7 @@ class LimitedSizesAssigner {
   using TakesAnyBlocks = void;
 
   LimitedSizesAssigner(const Problem<T>& problem, int threads)
-      : problem_(problem), filter_(problem, threads), prices_(static_cast<std::size_t>(problem.k())),
+      : problem_(problem), threads_(threads), filter_(problem, threads), prices_(static_cast<std::size_t>(problem.k())),
         settled_(prices_.size()), labels_(problem.n()) {
     double square = 0;
     for (std::size_t column = 0; column < problem.statistics.lowest.size(); ++column) {
@@ -55,8 +58,9 @@ class LimitedSizesAssigner {
       square += extent * extent;
     }
     least_width_ = coarse(square * 0x1p-21);
-    widths_.assign(prices_.size(),
-                   coarse(square * 0x1p-7));  // a guess; a wrong guess takes time, but changes no result
+    // Guesses; wrong ones take time, but change no result.
+    widths_.assign(prices_.size(), coarse(square * 0x1p-7));
+    margin_ = square * 0x1p-6;
   }
 
   /// Assigns all points.
@@ -93,7 +97,8 @@ class LimitedSizesAssigner {
     const std::int64_t rows = (problem_.n() + stride - 1) / stride;
     const SizeLimits& sizes = problem_.sizes;
     const SizeLimits share{sizes.least / stride, std::min((sizes.most + stride - 1) / stride, rows)};
-    std::vector<double> changes(prices_.size(), 0);  // since the beginning
+    const std::vector<double> start = prices_;
+    if (filter_.has_lists()) approach(share, stride);
     for (int searches = 1;; ++searches) {
       bool is_least = true;
       for (double& width : widths_) {
@@ -108,36 +113,65 @@ class LimitedSizesAssigner {
       }
       TransportSolution solution = solve({open_, settled_, share, prices_, widths_}, problem_.stop);
       prices_ = std::move(solution.prices);
-      for (std::size_t cluster = 0; cluster < changes.size(); ++cluster) {
-        changes[cluster] += solution.changes[cluster];
+      const double growth = filter_.has_lists() ? 2 : 1;  // with lists, wider intervals cost little
+      for (std::size_t cluster = 0; cluster < widths_.size(); ++cluster) {
         const double change = std::abs(solution.changes[cluster]);
         widths_[cluster] =
-            solution.at_limit[cluster] ? 6 * widths_[cluster] : std::max(change, 0.75 * widths_[cluster]);
+            solution.at_limit[cluster] ? 6 * widths_[cluster] : growth * std::max(change, 0.75 * widths_[cluster]);
       }
       if (!solution.labels) continue;
       for (std::size_t point = 0; point < open_.points.size(); ++point)
         labels_[open_.points[point]] = (*solution.labels)[point];
-      double mean = 0;
-      for (const double change : changes) mean += std::abs(change) / static_cast<double>(changes.size());
-      // Wide intervals save searches, and narrow ones candidates.
-      const bool has_many = 4 * std::ssize(open_.clusters) > problem_.n();
-      foresight_ = std::clamp(foresight_ * (searches == 1 || has_many ? 0.8 : 1.5), 0.25, 16.0);
-      for (std::size_t cluster = 0; cluster < changes.size(); ++cluster)
-        widths_[cluster] = (std::abs(changes[cluster]) + mean / 2) * (stride > 1 ? 0.25 : foresight_);
+      foresee(start, stride, searches);
       return;
     }
   }
 
+  /// Guesses by how much prices will change in the next assignment, from their changes in this one.
+  void foresee(std::span<const double> start, std::int64_t stride, int searches) {
+    const auto clusters = static_cast<double>(start.size());
+    double sum = 0;
+    double squares = 0;
+    double width = 0;
+    for (std::size_t cluster = 0; cluster < start.size(); ++cluster) {
+      const double change = std::abs(prices_[cluster] - start[cluster]);
+      sum += change;
+      squares += change * change;
+      width += widths_[cluster];
+    }
+    margin_ = std::max((stride > 1 ? 1 : 4) * std::sqrt(squares / clusters), 4 * width / clusters);
+    // Wide intervals save searches, and narrow ones candidates.
+    const bool has_many = 4 * std::ssize(open_.clusters) > problem_.n();
+    foresight_ = std::clamp(foresight_ * (searches == 1 || has_many ? 0.8 : 1.5), 0.25, 16.0);
+    for (std::size_t cluster = 0; cluster < start.size(); ++cluster)
+      widths_[cluster] =
+          (std::abs(prices_[cluster] - start[cluster]) + sum / clusters / 2) * (stride > 1 ? 0.25 : foresight_);
+  }
+
+  /// Brings the prices near the solution.
+  void approach(SizeLimits share, std::int64_t stride) {
+    for (int turn = 0; turn < most_turns; ++turn, margin_ *= 3) {
+      margin_ = std::max(coarse(margin_), least_width_);
+      const std::vector<double> margins(prices_.size(), margin_);
+      const std::vector<std::int64_t> rows = filter_.list(prices_, margins, stride, labels_.data(), settled_);
+      const ListedPoints points{filter_.near(), rows, settled_, share, filter_.score_of_price(), margin_};
+      if (approach_prices(points, threads_, problem_.stop, prices_, widths_)) return;
+    }
+  }
+
+  static constexpr int most_turns = 8;
+
   const Problem<T>& problem_;
+  int threads_;
   SizeFilter<T> filter_;
   std::vector<double> prices_;
-  std::vector<double> widths_;  ///< by how much prices will probably change
+  std::vector<double> widths_;  ///< by how much prices will probably change in the next search
   std::vector<std::int64_t> settled_;
   Buffer<std::int32_t> labels_;
   OpenPoints open_;
   double least_width_ = 0;
-  double foresight_ =
-      0.5;  ///< the widths of the next assignment's intervals, relative to the price changes of this one
+  double margin_ = 0;       ///< by how much prices change at most in an ascent
+  double foresight_ = 0.5;  ///< widths of the next assignment's intervals, relative to the price changes of this one
   int assignments_ = 0;
 };
 

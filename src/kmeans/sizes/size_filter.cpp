@@ -4,11 +4,12 @@
 // (|b|^2 + p) / 2.
 //
 // Error bound. Rounding y and b to float, the first term and every step of the chain have relative errors of 2^-24 of
-// magnitudes of at most |y| |b| + |(|b|^2 + p) / 2| (by Cauchy-Schwarz). The error of a score is therefore at most
-// (d + 4) 2^-24 times this magnitude, up to products of errors and underflow. The code doubles the bound and adds
-// d 2^-100. The doubling also covers the canonical chain, whose steps have relative errors of 2^-53, and the rounding
-// of the limit. Let w be the width of a price's interval in scaled units. A cluster is a candidate unless s - w / 2
-// exceeds the least s + w / 2 by more than twice the bound; the magnitude above then includes w / 2.
+// magnitudes of at most |y| |b| + |b|^2 / 2 + |p| / 2 (by Cauchy-Schwarz), and so have the subtraction of a price and
+// the addition of another one in a list. The error of a score is therefore at most (d + 8) 2^-24 times this magnitude,
+// up to products of errors and underflow. The code doubles the bound and adds d 2^-100. The doubling also covers the
+// canonical chain, whose steps have relative errors of 2^-53, and the rounding of the limit. Let w be the width of a
+// price's interval in scaled units. A cluster is a candidate unless s - w / 2 exceeds the least s + w / 2 by more than
+// twice the bound; the magnitude above then includes w / 2.
 //
 // Bounds. For each point with one candidate, the filter keeps a lower bound g of the gap between its two least sums,
 // and an upper bound u of the distance to its centroid. If centroids move by m_c and prices change by q_c, then D(x, c)
@@ -16,6 +17,10 @@
 //   g' = g - 2 M max(M, sqrt(u^2 + p_l + g - min p)) - 2 u m_l - m_l^2 + min q - q_l   and   u' = u + m_l.
 // Points whose gap exceeds the widths of the intervals are not read. (Source: G. Hamerly, "Making k-means even faster",
 // 2010, for bounds without prices.)
+//
+// Lists. For each point whose gap is too small, the filter keeps the scores of the nearest clusters, without prices,
+// and a lower bound of the scores of all other clusters. Other prices then need no products, unless the bound admits a
+// cluster that is not in the list.
 //
 // Panels of 64 centroids stay in the first-level cache while four points at a time pass over them; the sums of 4 points
 // and 4 vectors of clusters are in registers.
@@ -25,6 +30,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/failure.hpp"
 #include "core/stop.hpp"
@@ -126,6 +132,8 @@ constexpr std::int64_t rows_of_panel = 4;
 constexpr std::int64_t pairs_at_once = 256;
 constexpr double most_reach = 1e30;  ///< scaled scores are far below this number
 constexpr float no_gap = -1;
+constexpr float most_score = 1e30F;
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// Returns the number of clusters in multiples of the longest vector.
 std::int64_t padded(std::int64_t clusters) { return (clusters + 15) / 16 * 16; }
@@ -142,8 +150,10 @@ float above(double value) {
 template <class T>
 struct SizeFilter<T>::Search {
   std::vector<float> first;    ///< for each cluster: the first term of its score
+  std::vector<float> half;     ///< for each cluster: half of its price, scaled
   std::vector<float> reach;    ///< for each cluster: half of the width of its interval, scaled
-  double largest = 0;          ///< largest magnitude of these terms, including the reach
+  std::vector<float> wide;     ///< for each cluster: the larger of this and the last reach of list()
+  bool only_lists = false;     ///< true if the search makes lists, but needs no candidates
   std::vector<float> prices;   ///< scaled, like the following members
   std::vector<float> changes;  ///< of prices since the last search
   float most_move = 0;
@@ -160,19 +170,27 @@ struct SizeFilter<T>::Scratch {
   Scratch(std::int64_t clusters, std::int64_t dimensions)
       : rows(static_cast<std::size_t>(rows_of_panel * dimensions)),
         scores(static_cast<std::size_t>(rows_of_panel * padded(clusters))), found(scores.size()),
-        settled(static_cast<std::size_t>(clusters)) {}
+        order(static_cast<std::size_t>(padded(clusters))), settled(static_cast<std::size_t>(clusters)) {}
 
   std::vector<float> rows;
   std::vector<float> scores;
   std::vector<std::int32_t> found;
+  std::vector<float> order;  ///< scores of one point, to select the least
   std::vector<std::int64_t> settled;
 };
 
 template <class T>
 SizeFilter<T>::SizeFilter(const Problem<T>& problem, int threads)
     : problem_(problem), threads_(threads), moves_(static_cast<std::size_t>(problem.k()), 0), gaps_(problem.n()),
-      radii_(problem.n()) {
+      radii_(problem.n()), lengths_(problem.n()), has_lists_(makes_lists(problem.k(), problem.d())),
+      near_(has_lists_ ? problem.n() : 0) {
+  forget_bounds();
+}
+
+template <class T>
+void SizeFilter<T>::forget_bounds() {
   std::fill_n(gaps_.data(), gaps_.size(), no_gap);
+  std::fill_n(near_.others.data(), near_.others.size(), -infinity);
 }
 
 template <class T>
@@ -188,8 +206,11 @@ void SizeFilter<T>::prepare(MatrixView<const T> centroids) {
             statistics.coordinate_scale;
         square += move * move;
       }
-      moves_[static_cast<std::size_t>(cluster)] = above(std::sqrt(square) * (1 + 0x1p-30) + 0x1p-100);
+      float& move = moves_[static_cast<std::size_t>(cluster)];
+      move = above(static_cast<double>(move) + std::sqrt(square) * (1 + 0x1p-30) + 0x1p-100);
     }
+  std::fill_n(near_.others.data(), near_.others.size(), -infinity);
+  largest_ = 0;
   centroids_ = Matrix<T>::copy_of(centroids);
   panels_.assign(
       static_cast<std::size_t>((problem_.k() + clusters_of_panel - 1) / clusters_of_panel * clusters_of_panel * d), 0);
@@ -215,20 +236,54 @@ void SizeFilter<T>::prepare(MatrixView<const T> centroids) {
 template <class T>
 bool SizeFilter<T>::search(std::span<const double> prices, std::span<const double> widths, std::int64_t stride,
                            std::int64_t most, std::int32_t* labels, OpenPoints& open, std::span<std::int64_t> settled) {
+  Search search = search_of(prices, widths, stride, labels);
+  if (!run(search, most, settled)) return false;
+  open.clear();
+  for (const OpenPoints& found : found_) {
+    const std::int64_t before = std::ssize(open.clusters);
+    open.points.insert(open.points.end(), found.points.begin(), found.points.end());
+    open.clusters.insert(open.clusters.end(), found.clusters.begin(), found.clusters.end());
+    open.distances.insert(open.distances.end(), found.distances.begin(), found.distances.end());
+    for (std::size_t point = 1; point < found.begins.size(); ++point)
+      open.begins.push_back(before + found.begins[point]);
+  }
+  return true;
+}
+
+template <class T>
+std::vector<std::int64_t> SizeFilter<T>::list(std::span<const double> prices, std::span<const double> widths,
+                                              std::int64_t stride, std::int32_t* labels,
+                                              std::span<std::int64_t> settled) {
+  std::ranges::fill(listed_, 0.0F);
+  Search search = search_of(prices, widths, stride, labels);
+  listed_ = search.reach;
+  search.only_lists = true;
+  run(search, std::numeric_limits<std::int64_t>::max(), settled);
+  std::vector<std::int64_t> rows;
+  for (const OpenPoints& found : found_) rows.insert(rows.end(), found.points.begin(), found.points.end());
+  return rows;
+}
+
+template <class T>
+SizeFilter<T>::Search SizeFilter<T>::search_of(std::span<const double> prices, std::span<const double> widths,
+                                               std::int64_t stride, std::int32_t* labels) {
   const double scale = problem_.statistics.coordinate_scale;
-  if (stride > last_stride_) std::fill_n(gaps_.data(), gaps_.size(), no_gap);  // the search does not update all bounds
-  last_stride_ = stride;
   Search search;
   search.stride = stride;
   search.labels = labels;
-  search.first.assign(static_cast<std::size_t>(padded(problem_.k())), std::numeric_limits<float>::infinity());
+  search.first.assign(static_cast<std::size_t>(padded(problem_.k())), infinity);
+  search.half.assign(search.first.size(), 0);
   search.reach.assign(search.first.size(), 0);
+  search.wide.assign(search.first.size(), 0);
+  listed_.resize(search.first.size());
   for (std::size_t cluster = 0; cluster < half_squares_.size(); ++cluster) {
-    const double first = half_squares_[cluster] + prices[cluster] * scale * scale / 2;
+    const double half = prices[cluster] * scale * scale / 2;
     const double reach = std::min(widths[cluster] * scale * scale / 2, most_reach);
-    search.first[cluster] = static_cast<float>(first);
+    search.half[cluster] = static_cast<float>(half);
+    search.first[cluster] = static_cast<float>(half_squares_[cluster] + half);
     search.reach[cluster] = above(reach);
-    search.largest = std::max(search.largest, std::abs(first) + reach);
+    search.wide[cluster] = std::max(search.reach[cluster], listed_[cluster]);
+    largest_ = std::max(largest_, half_squares_[cluster] + std::abs(half) + static_cast<double>(search.wide[cluster]));
     search.prices.push_back(static_cast<float>(prices[cluster] * scale * scale));
     if (last_prices_.size() == cluster) last_prices_.push_back(search.prices.back());
     search.changes.push_back(search.prices[cluster] - last_prices_[cluster]);
@@ -239,7 +294,16 @@ bool SizeFilter<T>::search(std::span<const double> prices, std::span<const doubl
         std::max({search.largest_price, std::abs(last_prices_[cluster]), std::abs(search.prices[cluster])});
     search.most_width = std::max(search.most_width, 2 * search.reach[cluster]);
   }
-  const std::int64_t rows = (problem_.n() + stride - 1) / stride;
+  return search;
+}
+
+/// Searches all rows, on all threads. Stores the open points of each chunk in found_. Returns false if there are more
+/// than `most` candidates.
+template <class T>
+bool SizeFilter<T>::run(const Search& search, std::int64_t most, std::span<std::int64_t> settled) {
+  if (search.stride > last_stride_) forget_bounds();  // the search does not update all bounds
+  last_stride_ = search.stride;
+  const std::int64_t rows = (problem_.n() + search.stride - 1) / search.stride;
   const std::int64_t chunk = core::chunk_length(rows, problem_.k() * problem_.d(), threads_);
   const std::int64_t chunks = (rows + chunk - 1) / chunk;
   found_.resize(static_cast<std::size_t>(chunks));
@@ -265,21 +329,11 @@ bool SizeFilter<T>::search(std::span<const double> prices, std::span<const doubl
   failure.rethrow();
   core::honour_stop(problem_.stop, "stopped while searching for near clusters");
   if (candidates.load() > most) {
-    // Some bounds refer to this search and some to the last one.
-    std::fill_n(gaps_.data(), gaps_.size(), no_gap);
+    forget_bounds();  // some refer to this search and some to the last one
     return false;
   }
   last_prices_ = search.prices;
   std::ranges::fill(moves_, 0.0F);
-  open.clear();
-  for (const OpenPoints& found : found_) {
-    const std::int64_t before = std::ssize(open.clusters);
-    open.points.insert(open.points.end(), found.points.begin(), found.points.end());
-    open.clusters.insert(open.clusters.end(), found.clusters.begin(), found.clusters.end());
-    open.distances.insert(open.distances.end(), found.distances.begin(), found.distances.end());
-    for (std::size_t point = 1; point < found.begins.size(); ++point)
-      open.begins.push_back(before + found.begins[point]);
-  }
   return true;
 }
 
@@ -294,18 +348,42 @@ void SizeFilter<T>::search_rows(const Search& search, std::int64_t first, std::i
       ++scratch.settled[static_cast<std::size_t>(search.labels[row])];
       continue;
     }
+    if (settle_by_list(search, row, scratch, open)) continue;
     rows[count++] = row;
     if (count < rows_of_panel) continue;
     search_group(search, rows, count, scratch, open);
     count = 0;
   }
   if (count > 0) search_group(search, rows, count, scratch, open);
+  if (search.only_lists) return;
+  sort_points(open);
   measure(open);
+}
+
+/// Sorts the points. Points with lists are found before earlier points whose group was not complete.
+template <class T>
+void SizeFilter<T>::sort_points(OpenPoints& open) const {
+  if (std::ranges::is_sorted(open.points)) return;
+  std::vector<std::size_t> order(open.points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t index) { return open.points[index]; });
+  OpenPoints sorted;
+  for (const std::size_t index : order) {
+    sorted.points.push_back(open.points[index]);
+    sorted.clusters.insert(sorted.clusters.end(), open.clusters.begin() + open.begins[index],
+                           open.clusters.begin() + open.begins[index + 1]);
+    sorted.begins.push_back(std::ssize(sorted.clusters));
+  }
+  open = std::move(sorted);
 }
 
 /// Updates the bounds of a point. Returns true if its label is still the only candidate.
 template <class T>
 bool SizeFilter<T>::stays_settled(const Search& search, std::int64_t row) {
+  if (has_lists_) {
+    float& others = near_.others[row];
+    others += search.least_change / 2 - 0x1p-20F * (std::abs(others) + search.largest_price);
+  }
   float& gap = gaps_[row];
   if (!(gap > 0)) return false;
   const auto label = static_cast<std::size_t>(search.labels[row]);
@@ -321,6 +399,71 @@ bool SizeFilter<T>::stays_settled(const Search& search, std::int64_t row) {
   return gap > (2 * search.reach[label] + search.most_width) * (1 + 0x1p-20F);
 }
 
+/// Returns the largest error of the difference of two scores of a point.
+template <class T>
+float SizeFilter<T>::slack_of(std::int64_t row) const {
+  const auto d = static_cast<double>(problem_.d());
+  return above(2 * ((d + 8) * 0x1p-23 * (static_cast<double>(lengths_[row]) * longest_ + largest_) + d * 0x1p-100));
+}
+
+/// Finds the candidates of a point in its list. Returns false if other clusters may be candidates.
+template <class T>
+bool SizeFilter<T>::settle_by_list(const Search& search, std::int64_t row, Scratch& scratch, OpenPoints& open) {
+  if (!has_lists_ || near_.others[row] == -infinity) return false;
+  const float others = near_.others[row];
+  const std::span<const NearCluster> list = near_.of(row);
+  float limit = infinity;
+  for (const NearCluster& near : list)
+    limit = std::min(limit, near.score + search.half[near.at()] + search.reach[near.at()]);
+  limit += slack_of(row);
+  if (!(others - search.most_width / 2 > limit)) return false;
+  if (search.only_lists) {
+    open.points.push_back(row);
+    return true;
+  }
+  float second = others;
+  float least = infinity;
+  for (const NearCluster& near : list) {
+    const float score = near.score + search.half[near.at()];
+    second = std::min(second, std::max(score, least));
+    least = std::min(least, score);
+    if (score - search.reach[near.at()] <= limit) open.clusters.push_back(near.cluster);
+  }
+  if (close_point(row, open)) {
+    settle(search, row, open.clusters.back(), least, second, scratch);
+    open.clusters.pop_back();
+  }
+  return true;
+}
+
+/// Ends the list of candidates of a point. Returns true if there is only one; this remains at the end of open.clusters.
+template <class T>
+bool SizeFilter<T>::close_point(std::int64_t row, OpenPoints& open) {
+  if (std::ssize(open.clusters) == open.begins.back() + 1) return true;
+  gaps_[row] = no_gap;  // the point may change its cluster
+  open.points.push_back(row);
+  open.begins.push_back(std::ssize(open.clusters));
+  return false;
+}
+
+/// Assigns a point to its only candidate, and keeps bounds for later searches. `score` is the
+/// score of the candidate, and `second` the least score of another cluster, or a lower bound.
+template <class T>
+void SizeFilter<T>::settle(const Search& search, std::int64_t row, std::int32_t cluster, float score, float second,
+                           Scratch& scratch) {
+  const auto label = static_cast<std::size_t>(cluster);
+  search.labels[row] = cluster;
+  ++scratch.settled[label];
+  const auto slack = static_cast<double>(slack_of(row));
+  const double gap = 2 * (static_cast<double>(second) - static_cast<double>(score) - slack);
+  gaps_[row] = static_cast<float>(std::min(gap, most_reach) * (1 - 0x1p-20));
+  const auto length = static_cast<double>(lengths_[row]);
+  const double square = length * length + 2 * (static_cast<double>(score) + slack) +
+                        static_cast<double>(std::abs(search.prices[label])) * 0x1p-20 -
+                        static_cast<double>(search.prices[label]);
+  radii_[row] = above(std::sqrt(std::max(square, 0.0)) * (1 + 0x1p-20));
+}
+
 /// Searches up to rows_of_panel rows.
 template <class T>
 void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows, std::int64_t count, Scratch& scratch,
@@ -328,9 +471,7 @@ void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows,
   const Statistics& statistics = problem_.statistics;
   const std::int64_t d = problem_.d();
   const std::int64_t width = padded(problem_.k());
-  const double unit = static_cast<double>(d + 4) * 0x1p-23;
   float slack[rows_of_panel] = {};
-  double squares[rows_of_panel] = {};
   for (std::int64_t row = 0; row < count; ++row) {
     const T* const point = problem_.points.row(rows[row]);
     float* const to = scratch.rows.data() + row * d;
@@ -341,35 +482,63 @@ void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows,
       to[dim] = static_cast<float>(value);
       square += value * value;
     }
-    const double error = unit * (std::sqrt(square) * longest_ + search.largest) + static_cast<double>(d) * 0x1p-100;
-    slack[row] = above(2 * error);
-    squares[row] = square;
+    lengths_[rows[row]] = above(std::sqrt(square) * (1 + 0x1p-50));
+    slack[row] = slack_of(rows[row]);
   }
   std::int64_t counts[rows_of_panel] = {};
-  float second[rows_of_panel] = {};
+  float others[rows_of_panel] = {};
   HWY_DYNAMIC_DISPATCH(find_candidates_here)
-  (scratch.rows.data(), d, panels_.data(), search.first.data(), search.reach.data(), width, slack,
-   scratch.scores.data(), scratch.found.data(), counts, second);
+  (scratch.rows.data(), d, panels_.data(), search.first.data(), search.wide.data(), width, slack, scratch.scores.data(),
+   scratch.found.data(), counts, others);
   for (std::int64_t row = 0; row < count; ++row) {
-    const std::int32_t* const found = scratch.found.data() + row * width;
-    if (counts[row] != 1) {
-      gaps_[rows[row]] = no_gap;
-      open.points.push_back(rows[row]);
-      open.clusters.insert(open.clusters.end(), found, found + counts[row]);
-      open.begins.push_back(std::ssize(open.clusters));
+    const std::span<const std::int32_t> found(scratch.found.data() + row * width,
+                                              static_cast<std::size_t>(counts[row]));
+    const float* const scores = scratch.scores.data() + row * width;
+    if (has_lists_) near_.others[rows[row]] = -infinity;
+    if (found.size() == 1) {
+      settle(search, rows[row], found[0], scores[found[0]], others[row], scratch);
       continue;
     }
-    const auto label = static_cast<std::size_t>(found[0]);
-    search.labels[rows[row]] = found[0];
-    ++scratch.settled[label];
-    const double score = static_cast<double>(scratch.scores[static_cast<std::size_t>(row * width) + label]);
-    const double gap = 2 * (static_cast<double>(second[row]) - score - static_cast<double>(slack[row]));
-    gaps_[rows[row]] = static_cast<float>(std::min(gap, most_reach) * (1 - 0x1p-20));
-    const double square = squares[row] + 2 * (score + static_cast<double>(slack[row])) +
-                          static_cast<double>(std::abs(search.prices[label])) * 0x1p-20 -
-                          static_cast<double>(search.prices[label]);
-    radii_[rows[row]] = above(std::sqrt(std::max(square, 0.0)) * (1 + 0x1p-20));
+    gaps_[rows[row]] = no_gap;
+    if (has_lists_)
+      keep_list(search, rows[row], found, scores, std::min(others[row], most_score) - slack[row], scratch);
+    if (search.only_lists) {
+      open.points.push_back(rows[row]);
+      continue;
+    }
+    const auto reach_of = [&](std::int32_t cluster) { return search.reach[static_cast<std::size_t>(cluster)]; };
+    float limit = infinity;
+    for (const std::int32_t cluster : found) limit = std::min(limit, scores[cluster] + reach_of(cluster));
+    limit += slack[row];
+    for (const std::int32_t cluster : found)
+      if (scores[cluster] - reach_of(cluster) <= limit) open.clusters.push_back(cluster);
+    if (close_point(rows[row], open)) {
+      search.labels[rows[row]] = open.clusters.back();
+      ++scratch.settled[static_cast<std::size_t>(open.clusters.back())];
+      open.clusters.pop_back();
+    }
   }
+}
+
+/// Keeps the least scores of a point. `others` is a lower bound of the scores of clusters that were not found.
+template <class T>
+void SizeFilter<T>::keep_list(const Search& search, std::int64_t row, std::span<const std::int32_t> found,
+                              const float* scores, float others, Scratch& scratch) {
+  float most = infinity;  // of the scores in the list
+  if (std::ssize(found) > NearClusters::most) {
+    for (std::size_t index = 0; index < found.size(); ++index) scratch.order[index] = scores[found[index]];
+    const auto begin = scratch.order.begin();
+    std::nth_element(begin, begin + NearClusters::most, begin + std::ssize(found));
+    most = scratch.order[NearClusters::most];  // the least score beyond the list
+    others = std::min(others, most - slack_of(row));
+  }
+  NearCluster* const list = near_.list(row);
+  std::int64_t length = 0;
+  for (const std::int32_t cluster : found)
+    if (scores[cluster] < most)
+      list[length++] = {scores[cluster] - search.half[static_cast<std::size_t>(cluster)], cluster};
+  std::fill(list + length, list + NearClusters::most, NearCluster{});
+  near_.others[row] = others;
 }
 
 /// Computes the distances of all candidates.
@@ -398,7 +567,8 @@ template <class T>
 std::uint64_t SizeFilter<T>::bytes(const Shape& shape, int threads) {
   const auto width = static_cast<std::uint64_t>(padded(shape.clusters) + clusters_of_panel);
   const auto d = static_cast<std::uint64_t>(shape.dimensions);
-  return 8 * static_cast<std::uint64_t>(shape.points) + width * (12 * d + 48) +
+  const std::uint64_t lists = makes_lists(shape.clusters, shape.dimensions) ? NearClusters::bytes_of_point : 0;
+  return (12 + lists) * static_cast<std::uint64_t>(shape.points) + width * (12 * d + 48) +
          static_cast<std::uint64_t>(threads) * (16 * d + 40 * width);
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 __extension__ using Cost = __int128;
 
-enum class Data { blobs, grid, duplicates };
+enum class Data { blobs, grid, duplicates, fives };
 
 template <class T>
 Matrix<T> points_of(Data data, std::int64_t n, std::int64_t d, std::uint64_t seed) {
@@ -35,6 +35,7 @@ Matrix<T> points_of(Data data, std::int64_t n, std::int64_t d, std::uint64_t see
       double value = normal(random) + (row % 7 < 4 ? 0 : 5);
       if (data == Data::grid) value = static_cast<double>(random() % 4) + 1;
       if (data == Data::duplicates && row >= 5) value = static_cast<double>(points(row % 5, column));
+      if (data == Data::fives && row % 5 > 0) value = static_cast<double>(points(row - 1, column));
       points(row, column) = static_cast<T>(value);
     }
   return points;
@@ -193,8 +194,13 @@ TYPED_TEST(LimitedSizes, AssignmentsHaveTheLeastCost) {
   int index = 0;
   for (const Data data : {Data::blobs, Data::grid, Data::duplicates})
     for (const KMeansMetric metric : {KMeansMetric::euclidean, KMeansMetric::cosine})
-      for (const auto& [n, d, k] :
-           {std::array<std::int64_t, 3>{12, 2, 3}, {40, 1, 4}, {90, 3, 5}, {140, 19, 2}, {150, 2, 1}, {300, 2, 2}})
+      for (const auto& [n, d, k] : {std::array<std::int64_t, 3>{12, 2, 3},
+                                    {40, 1, 4},
+                                    {90, 3, 5},
+                                    {140, 19, 2},
+                                    {150, 2, 1},
+                                    {300, 2, 2},
+                                    {60, 900, 19}})
         for (int variation = 0; variation < 3; ++variation, ++index) {
           if (metric == KMeansMetric::cosine && d == 1) continue;  // all rows would be equal
           const std::string where = "case " + std::to_string(index);
@@ -219,13 +225,33 @@ TYPED_TEST(LimitedSizes, AssignmentsHaveTheLeastCost) {
         }
 }
 
+// With this many columns, the filter keeps lists of near clusters.
+TYPED_TEST(LimitedSizes, AssignmentsFromListsHaveTheLeastCost) {
+  const std::int64_t n = 100;
+  const std::int64_t k = 20;
+  std::mt19937_64 random(6);
+  for (int index = 0; index < 60; ++index) {
+    const Matrix<TypeParam> points = points_of<TypeParam>(index % 3 == 0   ? Data::blobs
+                                                          : index % 3 == 1 ? Data::grid
+                                                                           : Data::fives,
+                                                          n, 820, random());
+    KMeansOptions options{.clusters = k, .init = KMeansInit::random, .max_iterations = 1 + index % 5, .seed = random()};
+    options.size_min = index % 2 == 0 ? 4 : 5;
+    options.size_max = 6;
+    kmeans_detail::accept_coinciding_points(options);
+    expect_minimal(points, kmeans(points, options), {options.size_min, options.size_max},
+                   "case " + std::to_string(index));
+  }
+}
+
 TYPED_TEST(LimitedSizes, TiesGetTheLexicographicallyLeastLabels) {
   std::mt19937_64 random(2);
   for (int index = 0; index < 60; ++index) {
     const std::int64_t k = 2 + index % 2;
     const std::int64_t n = 8;
+    const std::int64_t d = index % 4 == 3 ? 8192 : 2;
     const Matrix<TypeParam> points =
-        points_of<TypeParam>(index % 3 == 0 ? Data::duplicates : Data::grid, n, 2, random());
+        points_of<TypeParam>(index % 3 == 0 ? Data::duplicates : Data::grid, n, d, random());
     KMeansOptions options{.clusters = k, .init = KMeansInit::random, .max_iterations = 3, .seed = random()};
     kmeans_detail::accept_coinciding_points(options);
     options.size_min = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n / k + 1));
@@ -269,17 +295,19 @@ TYPED_TEST(LimitedSizes, LimitsThatDoNotBindChangeNothing) {
 }
 
 TYPED_TEST(LimitedSizes, ResultsDoNotDependOnThreads) {
-  for (const Data data : {Data::blobs, Data::grid, Data::duplicates}) {
-    const Matrix<TypeParam> points = points_of<TypeParam>(data, 5000, 4, 4);
-    KMeansOptions options{.clusters = 12, .max_iterations = 12, .balanced = true};
-    kmeans_detail::accept_coinciding_points(options);
-    const KMeansResult<TypeParam> one = kmeans(points, options, {.threads = 1});
-    for (const int threads : {2, 3}) expect_same_bits(one, kmeans(points, options, {.threads = threads}), "threads");
-    for (const std::int64_t count : one.counts) {
-      EXPECT_GE(count, 375);
-      EXPECT_LE(count, 459);
+  for (const Data data : {Data::blobs, Data::grid, Data::duplicates})
+    for (const std::int64_t k : {12, 150}) {
+      const std::int64_t n = 5000;
+      const Matrix<TypeParam> points = points_of<TypeParam>(data, n, k == 12 ? 4 : 110, 4);
+      KMeansOptions options{.clusters = k, .max_iterations = 8, .balanced = true};
+      kmeans_detail::accept_coinciding_points(options);
+      const KMeansResult<TypeParam> one = kmeans(points, options, {.threads = 1});
+      for (const int threads : {2, 3}) expect_same_bits(one, kmeans(points, options, {.threads = threads}), "threads");
+      for (const std::int64_t count : one.counts) {
+        EXPECT_GE(count, 9 * n / (10 * k));
+        EXPECT_LE(count, (11 * n + 10 * k - 1) / (10 * k));
+      }
     }
-  }
 }
 
 // The state of a fit has no prices. A resumed fit therefore shows that they do not affect the result.
