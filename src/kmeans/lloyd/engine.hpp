@@ -18,8 +18,8 @@
 //   bool has_sums()                    returns false if the engine computes no sums because no mean is needed
 //   Steps advance(centroids, rules, phases)
 //                                      runs several iterations on a GPU and updates `centroids`. Leaves an iteration to
-//                                      the driver if an empty cluster must be reported, if the engine cannot restart it,
-//                                      or if the sums do not determine a mean
+//                                      the driver if an empty cluster must be reported, if the engine cannot restart
+//                                      it, or if the sums do not determine a mean
 //   LeavesLabelsOnGpu                  a type; if it exists, finish() writes Problem::labels_on_gpu when `labels` is
 //                                      null
 //   void bring_labels(labels)          copies the labels of the last pass, for engines that store them elsewhere. The
