@@ -25,6 +25,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "kmeans/assign/simd_engine.hpp"
 #include "kmeans/sizes/price_ascent.hpp"
@@ -61,6 +62,7 @@ class LimitedSizesAssigner {
     // Guesses; wrong ones take time, but change no result.
     widths_.assign(prices_.size(), coarse(square * 0x1p-7));
     margin_ = square * 0x1p-6;
+    most_candidates_ = candidate_limit(problem.n());
   }
 
   /// Assigns all points.
@@ -105,12 +107,13 @@ class LimitedSizesAssigner {
         width = std::max(coarse(width), least_width_);
         is_least &= width == least_width_;
       }
-      const std::int64_t most = is_least ? std::numeric_limits<std::int64_t>::max() : candidate_limit(problem_.n());
+      const std::int64_t most = is_least ? std::numeric_limits<std::int64_t>::max() : most_candidates_;
       if (!filter_.search(prices_, widths_, stride, most, labels_.data(), open_, settled_)) {
         for (double& width : widths_) width /= 4;
         foresight_ = std::max(foresight_ / 2, 0.25);
         continue;
       }
+      if (is_least) most_candidates_ = std::max(most_candidates_, 2 * std::ssize(open_.clusters));
       TransportSolution solution = solve({open_, settled_, share, prices_, widths_}, problem_.stop);
       prices_ = std::move(solution.prices);
       const double growth = filter_.has_lists() ? 2 : 1;  // with lists, wider intervals cost little
@@ -148,14 +151,31 @@ class LimitedSizesAssigner {
           (std::abs(prices_[cluster] - start[cluster]) + sum / clusters / 2) * (stride > 1 ? 0.25 : foresight_);
   }
 
-  /// Brings the prices near the solution.
+  /// Brings the prices near the solution. New prices count only if new lists confirm that they are better.
   void approach(SizeLimits share, std::int64_t stride) {
-    for (int turn = 0; turn < most_turns; ++turn, margin_ *= 3) {
+    const std::int64_t rows_number = (problem_.n() + stride - 1) / stride;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::vector<double> prices = prices_;
+    std::vector<double> widths = widths_;
+    for (int turn = 0; turn < most_turns; ++turn) {
       margin_ = std::max(coarse(margin_), least_width_);
-      const std::vector<double> margins(prices_.size(), margin_);
-      const std::vector<std::int64_t> rows = filter_.list(prices_, margins, stride, labels_.data(), settled_);
-      const ListedPoints points{filter_.near(), rows, settled_, share, filter_.score_of_price(), margin_};
-      if (approach_prices(points, threads_, problem_.stop, prices_, widths_)) return;
+      const std::vector<double> margins(prices.size(), margin_);
+      const std::vector<std::int64_t> rows = filter_.list(prices, margins, stride, labels_.data(), settled_);
+      const ListedPoints points{filter_.near(),
+                                rows,
+                                settled_,
+                                share,
+                                filter_.score_of_price(),
+                                margin_,
+                                rows_number / (turn == 0 ? 2000 : 200)};
+      const std::vector<double> before = prices;
+      const Approach done = approach_prices(points, threads_, problem_.stop, prices, widths);
+      if (done.excess > least) return;
+      least = done.excess;
+      prices_ = before;
+      widths_ = widths;
+      if (!done.has_moved) return;
+      if (done.is_bounded) margin_ *= 3;
     }
   }
 
@@ -170,7 +190,8 @@ class LimitedSizesAssigner {
   Buffer<std::int32_t> labels_;
   OpenPoints open_;
   double least_width_ = 0;
-  double margin_ = 0;       ///< by how much prices change at most in an ascent
+  std::int64_t most_candidates_;  ///< more are kept only if the narrowest intervals have more
+  double margin_ = 0;             ///< by how much prices change at most in an ascent
   double foresight_ = 0.5;  ///< widths of the next assignment's intervals, relative to the price changes of this one
   int assignments_ = 0;
 };

@@ -38,13 +38,15 @@ class PriceAscent {
     start_ = prices_;
   }
 
-  void run(const std::stop_token& stop) {
+  /// Returns the number of points at wrong clusters, by the given prices.
+  std::int64_t run(const std::stop_token& stop) {
     double damping = 0.1;
     double value = choose();
     measure_excess();
+    const std::int64_t first = total_;
     connect_clusters();
     std::int64_t earlier = total_;
-    for (int round = 1; round <= most_rounds && !pairs_.empty() && !is_near() && !is_bounded(); ++round) {
+    for (int round = 1; round <= most_rounds && !pairs_.empty() && total_ > points_.least && !is_bounded(); ++round) {
       core::honour_stop(stop, "stopped while searching for prices of clusters");
       find_change(damping);
       const std::vector<float> before = prices_;
@@ -63,7 +65,10 @@ class PriceAscent {
       if (5 * total_ > 4 * earlier) break;
       earlier = total_;
     }
+    return first;
   }
+
+  bool has_moved() const { return prices_ != start_; }
 
   /// Returns true if more prices than one in 10 are at their bounds.
   bool is_bounded() const {
@@ -229,9 +234,6 @@ class PriceAscent {
 
   float reach() const { return static_cast<float>(points_.reach * points_.score_of_price); }
 
-  /// Returns true if less than one point in 2,000 is at a wrong cluster.
-  bool is_near() const { return 2000 * total_ <= std::ssize(choices_); }
-
   const ListedPoints& points_;
   int threads_;
   std::size_t clusters_;
@@ -250,13 +252,12 @@ class PriceAscent {
 
 }  // namespace
 
-bool approach_prices(const ListedPoints& points, int threads, const std::stop_token& stop, std::span<double> prices,
-                     std::span<double> widths) {
-  if (points.rows.empty()) return true;
+Approach approach_prices(const ListedPoints& points, int threads, const std::stop_token& stop, std::span<double> prices,
+                         std::span<double> widths) {
   PriceAscent ascent(points, threads, prices);
-  ascent.run(stop);
+  const std::int64_t excess = ascent.run(stop);
   ascent.report(prices, widths);
-  return !ascent.is_bounded();
+  return {excess, ascent.has_moved(), ascent.is_bounded()};
 }
 
 }  // namespace gradus::kmeans_detail

@@ -18,16 +18,23 @@ struct ListedPoints {
   SizeLimits sizes;
   double score_of_price;  ///< factor from a price to a score
   double reach;           ///< largest change of a price
+  std::int64_t least;     ///< the ascent ends when no more points than this are at wrong clusters
+};
+
+struct Approach {
+  std::int64_t excess;  ///< number of points at wrong clusters, by the given prices
+  bool has_moved;       ///< true if prices changed
+  bool is_bounded;      ///< true if many prices have changed by `reach`
 };
 
 /// Maximizes the dual of the transportation problem by Newton's method: the sum of each point's least sum of distance
 /// and price, less each price times the size that belongs to it. Changes `prices`. Sets `widths` to distances within
-/// which the final prices probably are. Returns false if many prices need to change by more than `reach`.
+/// which the final prices probably are. The lists may lack the nearest clusters at other prices than the given ones.
 /// Work: up to 60 rounds over the lists, and in each round conjugate gradients with up to 16 pairs per cluster.
 /// Source: J. Kitagawa, Q. Mérigot and B. Thibert, "Convergence of a Newton algorithm for semi-discrete optimal
 /// transport" (2019); damped as by D. Marquardt, "An algorithm for least-squares estimation of nonlinear parameters"
 /// (1963).
-bool approach_prices(const ListedPoints& points, int threads, const std::stop_token& stop, std::span<double> prices,
-                     std::span<double> widths);
+Approach approach_prices(const ListedPoints& points, int threads, const std::stop_token& stop, std::span<double> prices,
+                         std::span<double> widths);
 
 }  // namespace gradus::kmeans_detail
