@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -113,8 +115,10 @@ class NcclTransport final : public core::Transport {
     const core::PeerProcess own = core::this_process();
     std::vector<core::PeerProcess> processes(static_cast<std::size_t>(size_));
     limit_ = request.limit;
+    stop_ = request.stop;
     gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(processes)));
     limit_ = 0;
+    stop_ = {};
     neighbours_.set(processes);
   }
 
@@ -175,6 +179,7 @@ class NcclTransport final : public core::Transport {
   }
 
  private:
+  static constexpr const char* stopped_while_connecting = "stopped while the ranks connect";
   static constexpr std::int64_t most_bytes = std::int64_t{4} << 20;
   static constexpr std::int64_t least_gathered = 512;  ///< bytes per rank that always fit
 
@@ -203,7 +208,7 @@ class NcclTransport final : public core::Transport {
       const bool is_late = request.limit > 0 && time.seconds() > request.limit;
       if (is_late || request.stop.stop_requested()) {
         close();
-        if (!is_late) throw InterruptedError("stopped while the ranks connect");
+        if (!is_late) throw InterruptedError(stopped_while_connecting);
         refuse("not all " + std::to_string(size_) + " ranks have arrived within " +
                std::to_string(static_cast<int>(request.limit)) + " s");
       }
@@ -220,8 +225,20 @@ class NcclTransport final : public core::Transport {
     refuse(why);
   }
 
+  /// Closes the connection. ncclCommAbort() may wait long for a process that has ended while the ranks connected; then
+  /// a thread goes on waiting.
   void close() noexcept {
-    if (connection_ != nullptr) nccl_.abort(std::exchange(connection_, nullptr));
+    if (connection_ == nullptr) return;
+    constexpr auto patience = std::chrono::seconds(2);
+    std::promise<void> is_closed;
+    const std::future<void> closed = is_closed.get_future();
+    std::thread closing([abort = nccl_.abort, connection = std::exchange(connection_, nullptr),
+                         is_closed = std::move(is_closed)]() mutable {
+      abort(connection);
+      is_closed.set_value();
+    });
+    if (closed.wait_for(patience) == std::future_status::ready) closing.join();
+    else closing.detach();
   }
 
   [[noreturn]] void fail(std::string why) {
@@ -244,6 +261,10 @@ class NcclTransport final : public core::Transport {
       if (look < looks) continue;
       std::this_thread::sleep_for(std::chrono::microseconds(20));
       if (std::string why = why_neighbour_ended(); !why.empty()) fail(std::move(why));
+      if (stop_.stop_requested()) {
+        close();
+        throw InterruptedError(stopped_while_connecting);
+      }
       if (limit_ > 0 && time.seconds() > limit_)
         fail("the other ranks have not arrived within " + std::to_string(static_cast<int>(limit_)) + " s");
     }
@@ -309,6 +330,7 @@ class NcclTransport final : public core::Transport {
   const Nccl& nccl_ = Nccl::functions();
   Nccl::Connection* connection_ = nullptr;
   double limit_ = 0;
+  std::stop_token stop_;  ///< while the ranks connect; later, all ranks agree on a stop
   std::string why_ended_;
   cuda::DeviceBuffer<std::byte> own_;
   cuda::DeviceBuffer<std::byte> all_;
