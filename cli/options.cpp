@@ -71,12 +71,12 @@ void require_effects(const Uses& uses, const std::function<bool(const CLI::Optio
 
 namespace {
 
-/// Refuses values of a flag other than true and false, numbers among them.
+/// Refuses values of a flag other than true and false, such as numbers.
 void accept_only_truth_values(CLI::Option& flag) {
   flag.transform(CLI::Validator(
       [name = flag.get_name()](std::string& text) {
         bool value = false;
-        const bool is_number = text.find_first_not_of("+-0123456789") == std::string::npos;
+        const bool is_number = text.find_first_of("0123456789") != std::string::npos;
         if ((is_number && text != "0" && text != "1") || !CLI::detail::lexical_cast(text, value))
           throw UsageError(about(name) + core::excerpt(text) + " is neither true nor false",
                            {.code = error_code::bad_argument, .value = text, .allowed = "true or false"});

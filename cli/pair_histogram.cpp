@@ -270,7 +270,12 @@ void add_space_options(Options& options, Arguments& arguments) {
     own.dimensions = text;
   });
   options.row(row("fold"), &own);
-  options.row(row("beyond_half"), &own);
+  options.ineffective_if(options.row(row("beyond_half"), &own), [&arguments] {
+    const PairHistogramBins& bins = arguments.options.bins;
+    return arguments.edges.empty() && bins.bins == 0 && bins.cutoff == 0
+               ? "without --cutoff, --bins or --edges, the bins end at half of the box"
+               : "";
+  });
   options.flag("--rdf", arguments.radial,
                "also compute the radial distribution g, the density around a point, and the coordination number");
   options.ineffective_if(

@@ -2,12 +2,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -50,6 +54,29 @@ struct SkyArguments {
   double second_end = 0;         ///< --pi-max or --mu-max; 0: not given
   std::int64_t second_bins = 0;  ///< --pi-bins or --mu-bins; 0: not given
 };
+
+/// Refuses named columns that are in another order than the command reads them.
+void require_order(const SkyArguments& arguments, const files::Points& read, const std::string& path) {
+  const std::array<std::string_view, 3> expected = arguments.is_sky
+                                                       ? std::array<std::string_view, 3>{"ra", "dec", "distance"}
+                                                       : std::array<std::string_view, 3>{"x", "y", "z"};
+  for (std::size_t column = 0; column < read.column_names.size(); ++column) {
+    std::string name = read.column_names[column];
+    std::ranges::transform(name, name.begin(), [](unsigned char letter) { return std::tolower(letter); });
+    const auto place = static_cast<std::size_t>(std::ranges::find(expected, name) - expected.begin());
+    if (place == expected.size() || place == column) continue;
+    const std::size_t count = arguments.options.kind == PairCountsKind::theta ? 2 : 3;
+    std::string order;
+    for (const std::string_view one : std::span(expected).first(count))
+      order += (order.empty() ? "" : ",") + std::string(one);
+    throw InputError(
+        about(shown_path(path)) + fmt::format("column {} is named {}, but columns are read in the order {}", column + 1,
+                                              core::excerpt(read.column_names[column]), order),
+        {.file = path,
+         .value = read.column_names[column],
+         .remedy = "choose the columns in this order by --columns, with the names of the file"});
+  }
+}
 
 /// Converts right ascension, declination and, unless the kind is theta, distance to Cartesian coordinates.
 files::PointsOf<double> on_the_sky(const SkyArguments& arguments, const files::PointsOf<double>& read,
@@ -325,6 +352,7 @@ Action setup_pair_counts(Options& options, Session& session) {
     files::ReadOptions reading = own.reading;
     if (own.is_sky) reading.type = files::ElementType::f64;
     const files::Points points = files::read_points(own.input, reading);
+    require_order(own, points, own.input);
     return naming_files(
         {{"points", own.input}, {"others", own.others}, {"weights", own.weights}, {"other weights", own.other_weights}},
         [&] {

@@ -214,8 +214,9 @@ GRADUS_EXPORT bool pair_histogram_has_volume(const PairHistogramOptions& options
 
 /// Returns the size of each bin's shell around a point: length, area or volume. If the shell reaches past half of the
 /// box, returns the size of the part inside the box around the point, or in a cell inside the parallelepiped of the
-/// reduced vectors around the point. This is where separations by the canonical rule are. The relative error is about
-/// 1e-15 times the radius divided by the width. Throws UsageError unless the box repeats in all measured directions.
+/// reduced vectors around the point. This is where separations by the canonical rule are. The error is about 1e-16
+/// times the size of the whole ball. Throws UsageError unless the box repeats in all measured directions, and
+/// UnsupportedError if the error could exceed a millionth of a shell, as in boxes a thousand times as long as wide.
 GRADUS_EXPORT std::vector<double> pair_histogram_shells(const std::vector<double>& edges,
                                                         const PairHistogramOptions& options);
 

@@ -226,7 +226,7 @@ class NcclTransport final : public core::Transport {
   }
 
   /// Closes the connection. ncclCommAbort() may wait long for a process that has ended while the ranks connected; then
-  /// a thread goes on waiting.
+  /// a thread continues to wait.
   void close() noexcept {
     if (connection_ == nullptr) return;
     constexpr auto patience = std::chrono::seconds(2);

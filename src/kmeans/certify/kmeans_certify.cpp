@@ -163,13 +163,15 @@ class CertificateJob {
     here.memory_limit = limit_;
     const KMeans1dResult<double> best =
         gradus::kmeans1d(values, {.clusters = clusters()}, {.weights = {weights.data(), std::ssize(weights)}}, here);
-    double rounding = 0;  // inertia of the rounding errors of the centroids
+    double rounding = 0;   // inertia of the rounding errors of the centroids
+    double underflow = 0;  // largest sum of the errors of squared distances that are not normal numbers
     for (std::int64_t row = 0; row < points_.rows(); ++row) {
       const double error = best.centroids(best.labels[row], 0) * std::numeric_limits<double>::epsilon();
       const double weight = weights.empty() ? 1 : weights[static_cast<std::size_t>(row)];
       rounding += weight * error * error;
+      underflow += weight * std::numeric_limits<double>::denorm_min();
     }
-    result_.bound = best.inertia - rounding * (1 + room::error_of_sum(points_.rows()));
+    result_.bound = best.inertia - (rounding + underflow) * (1 + room::error_of_sum(points_.rows()));
     result_.method = KMeansBound::one_column;
     threads_ = 1;
   }

@@ -298,6 +298,17 @@ TEST(Certify, IsTightForSeparateClustersAndNeverAboveTheirExactInertia) {
   }
 }
 
+TEST(Certify, NeverExceedsTheOptimumOfSquaresBelowTheNormalNumbers) {
+  for (const double weight : {1e100, 1e150})
+    for (double value = 1.5e-162; value < 1e-160; value *= 1.07) {
+      Sample sample{Matrix<double>(2, 1), {weight, weight}, {0, 0}, 1};
+      sample.points(0, 0) = 0;
+      sample.points(1, 0) = value;
+      const Quad optimum = Quad{weight} * value * value / 2;
+      EXPECT_TRUE(Quad{certificate_of(sample).bound} <= optimum) << value << ", weight " << weight;
+    }
+}
+
 TEST(Certify, SumsOfEigenvaluesAreAboveRayleighQuotients) {
   for (int seed = 0; seed < 60; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));

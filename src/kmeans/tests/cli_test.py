@@ -273,6 +273,8 @@ class Usage(Case):
             (["kmeans", points, "-k", "2", "--standardize=junk"], ["--standardize", "'junk'", "neither true nor false"]),
             (["kmeans", points, "-k", "2", "--quality=10"], ["--quality", "'10'", "neither true nor false"]),
             (["kmeans", points, "-k", "2", "--certify=2"], ["--certify", "'2'", "neither true nor false"]),
+            (["kmeans", points, "-k", "2", "--balanced=0.5"], ["--balanced", "'0.5'", "neither true nor false"]),
+            (["kmeans", points, "-k", "2", "--balanced=20%"], ["--balanced", "'20%'", "neither true nor false"]),
             (["matmul", points, points, "more"], ["'more'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "nan"], ["--tolerance", "'nan'"]),
             (["kmeans", points, "-k", "2", "--tolerance", "-1"], ["--tolerance", "at least 0"]),

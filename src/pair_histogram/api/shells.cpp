@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "core/float_environment.hpp"
+#include "core/text.hpp"
 #include "gradus/pair_histogram.hpp"
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/cell.hpp"
@@ -142,10 +144,17 @@ std::vector<double> pair_histogram_shells(const std::vector<double>& edges, cons
   }
   const double half = room::greatest_reach(box);
   const BallInCell ball(std::move(vectors));
+  const double volume = pair_histogram_volume(box, options.periodic, options.dimensions);
   std::vector<double> sizes;
   for (std::size_t bin = 0; bin + 1 < edges.size(); ++bin) {
-    const double whole = room::shell(edges[bin], edges[bin + 1], dimensions);
-    sizes.push_back(edges[bin + 1] <= half ? whole : std::clamp(ball(edges[bin + 1]) - ball(edges[bin]), 0.0, whole));
+    const double radius = edges[bin + 1];
+    const double whole = room::shell(edges[bin], radius, dimensions);
+    sizes.push_back(radius <= half ? whole : std::clamp(ball(radius) - ball(edges[bin]), 0.0, whole));
+    const double error = 4 * std::numeric_limits<double>::epsilon() * room::shell(0, radius, dimensions);
+    if (radius > half && error > std::max(1e-6 * sizes.back(), 1e-11 * volume))
+      throw UnsupportedError(about("edges") + "the shell from " + core::number_text(edges[bin]) + " to " +
+                                 core::number_text(radius) + " is too thin to be cut off by so long and narrow a box",
+                             {.argument = "edges", .remedy = "widen the bins, or end them at a smaller distance"});
   }
   return sizes;
 }

@@ -90,6 +90,10 @@ class PairCounts(Case):
         edges = self.file("edges.csv", "0\n1\n91\n")
         self.assertEqual(self.count(points, "--columns", "ra,dec", "--kind", "theta", "--edges", edges), ("theta_min,theta_max,count", ["2", "4"]))
         self.assertEqual(self.count(points, "--sky", "--edges", edges, "--pi-max", 3)[1], ["0", "1", "1", "1", "2", "1"])
+        turned = self.file("turned.csv", "DEC,ra\n0,0\n0,360\n")
+        self.refused(3, "pair-counts", turned, "--kind", "theta", "--edges", edges, says=["turned.csv", "column 1", "'DEC'", "ra,dec", "--columns"])
+        self.assertEqual(self.count(turned, "--columns", "ra,DEC", "--kind", "theta", "--edges", edges)[1], ["1", "0"])
+        self.refused(3, "pair-counts", self.file("zyx.csv", "z,y,x\n1,2,3\n"), "--pi-max", 3, "--edges", edges, says=["'z'", "x,y,z"])
 
     def test_columns_of_cross_are_found_by_name(self):
         points, edges = self.file("a.csv", "x,y,z\n0,0,0\n9,0,2\n"), self.file("edges.csv", "0\n1\n3\n")
@@ -1056,6 +1060,10 @@ class BeyondHalf(Case):
         path = self.file("p.csv", "".join("%.17g,%.17g,%.17g\n" % tuple(point) for point in points))
         job = ("pair-histogram", path, "--bin-width", 0.5, "--cutoff", 5.5, "--box", "6,6,6", "--rdf")
         self.refused(2, *job, says=["half of the box", "--beyond-half"])
+        far = self.file("two.csv", "0,0,0\n4000,0,0\n")
+        self.refused(2, "pair-histogram", far, "--bin-width", 0.1, "--box", "9,9,9", "--beyond-half", says=["has no effect", "--cutoff"])
+        self.refused(4, "pair-histogram", far, "--edges", self.file("thin.csv", "0\n4000\n4000.01\n"), "--box", "10000,1,1",
+                     "--beyond-half", "--rdf", says=["too thin", "widen the bins"])
         text = self.succeed(*job, "--beyond-half").stdout
         rows = [list(map(float, line.split(","))) for line in text.splitlines()[1:]]
         counts = [0] * 11
