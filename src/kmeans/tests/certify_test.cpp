@@ -300,7 +300,8 @@ TEST(Certify, IsTightForSeparateClustersAndNeverAboveTheirExactInertia) {
 
 TEST(Certify, NeverExceedsTheOptimumOfSquaresBelowTheNormalNumbers) {
   for (const double weight : {1e100, 1e150})
-    for (double value = 1.5e-162; value < 1e-160; value *= 1.07) {
+    for (int step = 0; step < 70; ++step) {
+      const double value = 1.5e-162 * std::pow(1.07, step);
       Sample sample{Matrix<double>(2, 1), {weight, weight}, {0, 0}, 1};
       sample.points(0, 0) = 0;
       sample.points(1, 0) = value;
