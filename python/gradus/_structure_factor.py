@@ -66,6 +66,8 @@ def structure_factor(
     q_max, q_width = _numbers.number(q_max, "q_max"), _numbers.number(q_width, "q_width")
     if not 0 < q_width <= q_max < np.inf:
         raise UsageError.about("q_width", f"{q_width:g}; it is above 0 and at most q_max, {q_max:g}")
+    if not q_max / q_width <= 1 << 24:
+        raise UsageError.about("q_width", f"{q_width:g}; at most 2^24 bins fit between 0 and q_max, {q_max:g}")
     if blocks < 1:
         raise UsageError.about("blocks", f"{blocks}; at least 1 is needed")
     if vectors_per_bin is not None and vectors_per_bin < 1:
