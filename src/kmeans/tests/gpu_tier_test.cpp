@@ -38,7 +38,7 @@ TEST(GpuTier, is_the_best_that_fits) {
       {job_of(many, 128, 16384, 8), 6 * gib, GpuTier::filter_copy, true},
       {job_of(many, 128, 16384, 4, KMeansInit::kmeans_parallel), 3 * gib, GpuTier::streamed, true},
       {job_of(many, 128, 16384, 4, KMeansInit::kmeans_parallel), 2 * gib, GpuTier::streamed, false},
-      {job_of(20000, 24, 40), 3000000, GpuTier::filter_copy, true},
+      {job_of(20000, 24, 40), 3400000, GpuTier::filter_copy, true},
       {job_of(20000, 24, 40), 1000000, GpuTier::streamed, true},
   };
   for (const Row& row : rows) {
