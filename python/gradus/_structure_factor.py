@@ -66,13 +66,10 @@ def structure_factor(
     q_max, q_width = _numbers.number(q_max, "q_max"), _numbers.number(q_width, "q_width")
     if not 0 < q_width <= q_max < np.inf:
         raise UsageError.about("q_width", f"{q_width:g}; it is above 0 and at most q_max, {q_max:g}")
-    if not q_max / q_width <= 1 << 24:
-        raise UsageError.about("q_width", f"{q_width:g}; at most 2^24 bins fit between 0 and q_max, {q_max:g}")
     if blocks < 1:
         raise UsageError.about("blocks", f"{blocks}; at least 1 is needed")
     if vectors_per_bin is not None and vectors_per_bin < 1:
         raise UsageError.about("vectors_per_bin", f"{vectors_per_bin}; at least 1 is needed")
-    count = int(np.ceil(q_max / q_width))
     library, source, opened = open_source(atoms)
     if select is None and hasattr(source, "ix"):
         select = source
@@ -95,6 +92,7 @@ def structure_factor(
                 np.ascontiguousarray(points, np.float64), box, grid,
                 request("cpu", None, threads, "none", None, memory_limit, None, None),
             ))  # fmt: skip
+            count = int(np.ceil(q_max / q_width))  # the vectors exist, so the library has accepted the number of bins
             bins = np.minimum((wave / q_width).astype(np.int64), count - 1)
             in_bin = np.bincount(bins, minlength=count)
             sizes = in_bin if sizes is None else sizes

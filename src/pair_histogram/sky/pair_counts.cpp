@@ -39,7 +39,7 @@ constexpr std::int64_t points_to_an_item = 256;
 /// Checks edges up to `most`, the last of which is at least `least`.
 void check_edges(const std::vector<double>& edges, const std::string& name, double least, double most) {
   const auto refuse = [&](const std::string& what) {
-    throw UsageError(flag("PairCountsOptions::" + name) + " " + what,
+    throw UsageError(option("PairCountsOptions::" + name) + " " + what,
                      {.code = error_code::bad_argument, .argument = name});
   };
   if (edges.size() < 2) refuse("needs at least two numbers, the edges of one bin, not " + std::to_string(edges.size()));
@@ -68,17 +68,17 @@ void check_options(const PairCountsOptions& options) {
     check_edges(options.second_edges, "second_edges", options.kind == PairCountsKind::rp_pi ? least_reach : 0,
                 core::largest_magnitude);
   else if (!options.second_edges.empty())
-    throw UsageError(flag("PairCountsOptions::second_edges") + " has no effect on angles, which have one kind of bins",
+    throw UsageError(option("PairCountsOptions::second_edges") + " has no effect on angles, which have one kind of bins",
                      {.code = error_code::no_effect, .argument = "second_edges"});
   // Bins that ratchet up to 2^31 slots would not fit 32-bit slot numbers.
   constexpr std::size_t most_slots = std::size_t{1} << 28;
   if ((options.edges.size() + 1) > most_slots / (options.second_edges.size() + 1))
-    throw UsageError(flag("PairCountsOptions::edges") + ": there are more than 2^28 bins in total",
+    throw UsageError(option("PairCountsOptions::edges") + ": there are more than 2^28 bins in total",
                      {.code = error_code::out_of_range, .argument = "edges"});
   if (options.box.empty()) return;
   if (is_theta || options.line_of_sight == LineOfSight::midpoint)
     throw UsageError(
-        flag("PairCountsOptions::box") + " needs a fixed line of sight, x, y or z: a periodic box has no observer",
+        option("PairCountsOptions::box") + " needs a fixed line of sight, x, y or z: a periodic box has no observer",
         {.code = error_code::argument_conflict, .argument = "box"});
   room::check_box(options.box, {}, 3);
   if (room::is_triclinic(options.box))
