@@ -68,8 +68,9 @@ void check_options(const PairCountsOptions& options) {
     check_edges(options.second_edges, "second_edges", options.kind == PairCountsKind::rp_pi ? least_reach : 0,
                 core::largest_magnitude);
   else if (!options.second_edges.empty())
-    throw UsageError(option("PairCountsOptions::second_edges") + " has no effect on angles, which have one kind of bins",
-                     {.code = error_code::no_effect, .argument = "second_edges"});
+    throw UsageError(
+        option("PairCountsOptions::second_edges") + " has no effect on angles, which have one kind of bins",
+        {.code = error_code::no_effect, .argument = "second_edges"});
   // Bins that ratchet up to 2^31 slots would not fit 32-bit slot numbers.
   constexpr std::size_t most_slots = std::size_t{1} << 28;
   if ((options.edges.size() + 1) > most_slots / (options.second_edges.size() + 1))
