@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -19,7 +18,6 @@ constexpr std::int64_t block_rows = 1024;
 constexpr std::size_t sampled_gaps = 4096;
 constexpr std::size_t pairs_per_cluster = 16;
 constexpr double points_within = 24;  ///< number of points that change their cluster within the returned widths
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// The two cheapest clusters of a point, and the difference of their sums of score and price.
 struct Choice {
@@ -121,10 +119,10 @@ class PriceAscent {
 
   std::pair<Choice, float> choice_of(std::int64_t row) const {
     Choice choice;
-    float least = infinity;
-    float next = infinity;
+    float least = NearCluster::no_score;
+    float next = NearCluster::no_score;
     for (const NearCluster& near : points_.near.of(row)) {
-      if (near.score == infinity) break;
+      if (near.score == NearCluster::no_score) break;
       const float sum = near.score + prices_[near.at()];
       if (sum < least) {
         next = std::exchange(least, sum);
@@ -159,7 +157,7 @@ class PriceAscent {
     std::vector<float> gaps;
     const std::size_t step = std::max<std::size_t>(1, choices_.size() / sampled_gaps);
     for (std::size_t index = 0; index < choices_.size(); index += step)
-      if (choices_[index].gap < infinity) gaps.push_back(choices_[index].gap);
+      if (choices_[index].gap < NearCluster::no_score) gaps.push_back(choices_[index].gap);
     if (gaps.empty()) return;
     const double points = static_cast<double>(choices_.size());
     const double share = std::clamp(4 * static_cast<double>(total_) / points, 0.05, 0.6);

@@ -13,7 +13,9 @@ namespace gradus::kmeans_detail {
 
 /// A cluster near a point, and its score without the price.
 struct NearCluster {
-  float score = std::numeric_limits<float>::infinity();
+  static constexpr float no_score = std::numeric_limits<float>::infinity();
+
+  float score = no_score;
   std::int32_t cluster = 0;
 
   std::size_t at() const { return static_cast<std::size_t>(cluster); }
