@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "bench" / "baselines")]
 
 from common import write_whole  # noqa: E402
-from figures import RESULTS, digest, digest_at, is_clean, state  # noqa: E402
+from figures import RESULTS, digest, digest_at, is_clean, kind_of_machine, state  # noqa: E402
 
 BENCH = "gradus bench"
 OTHERS = "baselines.py"
@@ -113,7 +113,7 @@ def measure(options, row):
     # The digest is computed from the files of the measured commit, because the working tree may have changed since the
     # build.
     try:
-        code = digest_at(ROOT, commit, problem) if is_clean(commit) else digest(ROOT, problem)
+        code = digest_at(ROOT, commit, problem, kind_of_machine(name)) if is_clean(commit) else digest(ROOT, problem, kind_of_machine(name))
     except subprocess.CalledProcessError:
         return f"this repository has no commit '{commit}', which it names; see {target.name}"
     result["facts"] |= {"code": code, **({"draft": True} if options.draft or options.scale != 1 else {})}

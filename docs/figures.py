@@ -1,7 +1,7 @@
 """Selects current raw results and generates the benchmark tables and the overview chart from them.
 
 A raw result in docs/results is current if its commit has no local changes and its digest equals the digest of the
-problem's present code. Documents show only current results. `./dev docs` calls benchmarks() and chart(); bench/measure.py
+problem's present code for that kind of machine. Documents show only current results. `./dev docs` calls benchmarks() and chart(); bench/measure.py
 measures the results.
 """
 
@@ -35,8 +35,15 @@ def without_text(literal):
 
 
 # Folders of a problem whose code no measured call runs, and with them the public headers PROBLEM_FOLDER.hpp. No file
-# outside may include one of theirs but tests and bindings (tests/figures_test.py).
-UNMEASURED = {"batches", "certify", "check", "sky"}
+# outside may include one of theirs (tests/figures_test.py), but tests, bindings and those of the headers given
+# here, by which a call turns to what its options ask for.
+UNMEASURED = {"batches": None, "certify": None, "check": None, "line": "borders|options", "quality": "moves", "sizes": "limited_sizes", "sky": None}
+
+# The code of a problem that runs on one kind of machine alone. It does not count for figures of the other kind.
+# No code of GPUs may include code of CPUs (tests/figures_test.py).
+ONLY_ON = {"gpu": re.compile(r".*\.cuh?$|(.*/)?((gpu|persistent)/.*|cuda_[^/]*)$"),
+           "cpu": re.compile(r"(.*/)?(simd/.*|rungs/(?!cu(da|blas)_?)[^/]*\.[ch]pp|(simd|byte|dense|short|filtered|integer)_[^/]*|cell_table[^/]*)"
+                           r"(?<!/simd_pairs.[ch]pp)(?<!/edge_table.[ch]pp)$")}
 
 
 # The file in the folder api/ of a problem that implements the measured call. Of api/, only this file counts, and what it
@@ -50,7 +57,7 @@ def is_file_code(path):
 
 
 def is_measured(path):
-    return not ({"tests", "files"} | UNMEASURED) & set(path.parts) and not path.stem.endswith(("_test", *(f"_{name}" for name in UNMEASURED)))
+    return not {"tests", "files", *UNMEASURED} & set(path.parts) and not path.stem.endswith(("_test", *(f"_{name}" for name in UNMEASURED)))
 
 
 def measured_api(room, call):
@@ -66,22 +73,24 @@ def measured_api(room, call):
     return found
 
 
-def measured_code(root, problem):
-    """Returns the files of a problem's measured code."""
+def measured_code(root, problem, machine):
+    """Returns the files of a problem's measured code on "cpu", on "gpu", or on both if the machine is None."""
     if problem == "files":
         return [path for folder in ("src", "cli") for path in (root / folder).rglob("*") if is_file_code(path.relative_to(root))]
     room = root / "src" / problem
     names = [*room.rglob("*"), *(root / "include" / "gradus").rglob(f"{problem}*"), *(root / "include" / "gradus" / problem).rglob("*")]
     api = measured_api(room, MEASURED_CALL[problem]) if problem in MEASURED_CALL else None
+    others = [ONLY_ON[other] for other in ONLY_ON if machine and other != machine]
     return [path for path in names if is_measured(path.relative_to(root)) and
-            (api is None or path.parent != room / "api" or path in api)]
+            (api is None or path.parent != room / "api" or path in api) and
+            not any(other.match(str(path.relative_to(root))) for other in others)]
 
 
 @functools.lru_cache(maxsize=None)
-def digest(root, problem):
-    """Returns the digest of a problem's measured code. Comments, line breaks and texts do not affect the digest."""
+def digest(root, problem, machine=None):
+    """Returns the digest of a problem's measured code (measured_code). Comments, line breaks and texts do not affect the digest."""
     total = hashlib.sha256()
-    for path in sorted(set(measured_code(pathlib.Path(root), problem))):
+    for path in sorted(set(measured_code(pathlib.Path(root), problem, machine))):
         if path.suffix not in CPP:
             continue
         text = path.read_text(encoding="utf-8")
@@ -90,12 +99,17 @@ def digest(root, problem):
     return total.hexdigest()[:16]
 
 
-def digest_at(root, commit, problem):
+def kind_of_machine(name):
+    """Returns the kind of machine of the raw result of this name, or None if the name does not tell."""
+    return next((machine for machine in ONLY_ON if f"-{machine}" in name), None)
+
+
+def digest_at(root, commit, problem, machine=None):
     """Returns the digest of a problem's code at a commit."""
     packed = subprocess.run(["git", "archive", commit, "src", "include", *(["cli"] if problem == "files" else [])], cwd=root, check=True, capture_output=True).stdout
     with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder)
-        return digest(folder, problem)
+        return digest(folder, problem, machine)
 
 
 def is_clean(commit):
@@ -119,7 +133,7 @@ def state(root, name, problem):
         return "stale: a draft"
     if not result.get("right", True):
         return "stale: its results are incorrect"
-    return "current" if facts.get("code") == digest(root, problem) else "stale: the code has changed since"
+    return "current" if facts.get("code") == digest(root, problem, kind_of_machine(name)) else "stale: the code has changed since"
 
 
 def current(root, name, problem):

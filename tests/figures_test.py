@@ -99,9 +99,32 @@ class State(unittest.TestCase):
         for problem, call in figures.MEASURED_CALL.items():
             self.assertTrue((ROOT / "src" / problem / "api" / f"{call}.cpp").is_file(), problem)
 
+    def test_code_of_one_machine_counts_there_alone(self):
+        def digests():
+            figures.digest.cache_clear()
+            return [figures.digest(self.root, "toy", machine) for machine in ("cpu", "gpu", None)]
+        for name, counts in (("rungs/simd_a.cpp", "cpu"), ("rungs/sequential.cpp", "cpu"), ("assign/simd_rows.hpp", "cpu"), ("simd/a.cpp", "cpu"),
+                             ("rungs/cuda_a.cu", "gpu"), ("means/a.cuh", "gpu"), ("rungs/cuda_a.cpp", "gpu"), ("gpu/a.hpp", "gpu"),
+                             ("means/a.cpp", "cpu, gpu"), ("rungs.cpp", "cpu, gpu")):
+            before = digests()
+            path = self.root / "src/toy" / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("int b;\n")
+            changed = [old != new for old, new in zip(before, digests())]
+            self.assertEqual(changed, ["cpu" in counts, "gpu" in counts, True], name)
+
+    def test_no_code_of_gpus_includes_code_of_cpus(self):
+        for problem, _ in figures.PROBLEMS:
+            room = ROOT / "src" / problem
+            for path in room.rglob("*"):
+                if path.suffix in prose.CPP and "tests" not in path.parts and figures.ONLY_ON["gpu"].match(str(path.relative_to(ROOT))):
+                    for name in re.findall(rf'#include "({problem}/[^"]+)"', path.read_text()):
+                        self.assertIsNone(figures.ONLY_ON["cpu"].match(name), path)
+
     def test_no_measured_code_includes_what_is_unmeasured(self):
         folders = "|".join(figures.UNMEASURED)
-        included = re.compile(rf'#include [<"](?:[^">]*/)?(?:(?:{folders})/[^">]*|\w+_(?:{folders})\.hpp)[">]')
+        doors = "|".join(f"{folder}/(?:{door})" for folder, door in figures.UNMEASURED.items() if door)
+        included = re.compile(rf'#include [<"](?![^">]*\b(?:{doors})\.hpp)(?:[^">]*/)?(?:(?:{folders})/[^">]*|\w+_(?:{folders})\.hpp)[">]')
         self.assertTrue(any(included.search(path.read_text()) for path in (ROOT / "src").rglob("*.cpp")))
         for folder in ("src", "include", "bench", "cli"):
             for path in (ROOT / folder).rglob("*"):
