@@ -1,8 +1,8 @@
 """Selects current raw results and generates the benchmark tables and the overview chart from them.
 
 A raw result in docs/results is current if its commit has no local changes and its digest equals the digest of the
-problem's present code for that kind of machine. Documents show only current results. `./dev docs` calls benchmarks() and chart(); bench/measure.py
-measures the results.
+problem's present code for that kind of machine. Documents show only current results. `./dev docs` calls benchmarks()
+and chart(); bench/measure.py measures the results.
 """
 
 import functools
@@ -35,9 +35,10 @@ def without_text(literal):
 
 
 # Folders of a problem whose code no measured call runs, and with them the public headers PROBLEM_FOLDER.hpp. No file
-# outside may include one of theirs (tests/figures_test.py), but tests, bindings and those of the headers given
-# here, by which a call turns to what its options ask for.
-UNMEASURED = {"batches": None, "certify": None, "check": None, "line": "borders|options", "quality": "moves", "sizes": "limited_sizes", "sky": None}
+# outside may include one of theirs (tests/figures_test.py), but tests, bindings and those of the headers given here, by
+# which a call turns to what its options ask for.
+UNMEASURED = {"batches": None, "certify": None, "check": None, "line": "borders|options", "quality": "moves",
+              "sizes": "limited_sizes", "sky": None}
 
 # The code of a problem that runs on one kind of machine alone. It does not count for figures of the other kind.
 # No code of GPUs may include code of CPUs (tests/figures_test.py).
