@@ -958,7 +958,6 @@ std::int64_t SmallDimAssigner<T>::assign(BlockRows<T>& points, const std::int32_
         highest[dim] = value > highest[dim] ? value : highest[dim];
       }
   }
-  static const bool dot_instructions = machine_has_dot_instructions();
   const SmallDimBlock<T> block{rows.data(),
                                rows.row_stride(),
                                d,
@@ -972,7 +971,7 @@ std::int64_t SmallDimAssigner<T>::assign(BlockRows<T>& points, const std::int32_
                                scratch.candidates.data(),
                                scratch.nearest_corner.data(),
                                scratch.found,
-                               dot_instructions,
+                               machine_has_dot_instructions(),
                                core::stop_poll(problem_.stop)};
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, d, labels);
   else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, d, labels);
