@@ -583,8 +583,10 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
   if (arguments.certify.is_wanted) all = PointsToCertify<T>(inputs, session.execution);
   naming([&] {
     kmeans_detail::BlockCheck<T> check(model, weights_view, inputs.rows(), arguments.options);
+    // Several steps read a block, so it should fit in the cache that the cores share.
+    constexpr std::uint64_t cached_bytes = std::uint64_t{16} << 20;
     constexpr std::uint64_t result_bytes = sizeof(double) + 2 * sizeof(std::int32_t);
-    inputs.points.for_each(block_bytes(session), type, result_bytes,
+    inputs.points.for_each(std::min(block_bytes(session), cached_bytes), type, result_bytes,
                            [&](const files::Points& points, std::int64_t first) {
                              if (points.rows() == 0) return;
                              const auto begin = core::Clock::now();

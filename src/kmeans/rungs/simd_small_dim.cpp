@@ -15,11 +15,17 @@
 // * Certainty. The error of a score is at most E = A ((d + 4) 2^-24 + 2^-19), where A bounds the magnitude of the
 //   terms. No distance exceeds 4 A, so the error of the canonical chain, (d + 2) 2^-53 of a distance, is far below E. A
 //   point is decided if its second-best score exceeds the best by more than 2 E. All other points are re-checked.
+// * Integers. From five columns on, with vectors of 32 or 64 bytes, y and z are rounded to 16-bit integers, scaled to
+//   the spread of the block and of its candidates. An instruction then multiplies two columns and adds both products,
+//   so a score takes half as many instructions. The middle of the block costs no precision, because y and z are
+//   differences. A score errs by half a unit times the sum of all magnitudes of both rows (pack_candidates()), so about
+//   five times as many points are doubtful. For a doubtful point, the scores of all candidates are computed again,
+//   vectors across candidates, and only candidates within twice the error are re-checked.
 // * Sums. Only points that change cluster touch the exact sums (simd_engine.hpp).
 //
-// Work per iteration: (d + 5) n k / lanes vector instructions and one read of the points.
-// Limits: d <= 16.
-// Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), applied to argmin.
+// Work per iteration: (d + 5) n k / lanes vector instructions, or (d / 2 + 4) n k / lanes with integers, and one read
+// of the points. Limits: d <= 16. Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic"
+// (1997), applied to argmin.
 #include "kmeans/assign/small_dim_assigner.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -999,7 +1005,7 @@ KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execu
 
 extern constinit const Variant simd_small_dim_rung{
     .name = "simd_small_dim",
-    .summary = "a float filter across points, doubtful ones in double; exact sums",
+    .summary = "a filter in float or 16-bit integers across points, doubtful ones in double; exact sums",
     .change =
         "few columns: vector instructions across points, whole blocks pruned by bounding boxes, only points that "
         "changed cluster touch the sums; the oracle's bits",
