@@ -23,9 +23,9 @@
 //   vectors across candidates, and only candidates within twice the error are re-checked.
 // * Sums. Only points that change cluster touch the exact sums (simd_engine.hpp).
 //
-// Work per iteration: (d + 5) n k / lanes vector instructions, or (d / 2 + 4) n k / lanes with integers, and one read
-// of the points. Limits: d <= 16. Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic"
-// (1997), applied to argmin.
+// Work per iteration: (d + 5) n k / lanes vector instructions and one read of the points; (d / 2 + 4) with integers.
+// Limits: d <= 16.
+// Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), applied to argmin.
 #include "kmeans/assign/small_dim_assigner.hpp"
 
 #undef HWY_TARGET_INCLUDE
