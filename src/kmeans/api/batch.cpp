@@ -22,9 +22,9 @@ namespace room = kmeans_detail;
 
 namespace {
 
-/// Returns true if each fit reads a copy of its rows without gaps. All columns of the matrix may lie between two rows
-/// of a group of columns, and every iteration would read a cache line or two for each row. Without room for the copies,
-/// the fits read the rows where they are.
+/// Returns true if each fit reads a copy of its rows without gaps. The rows of a group of columns have all other
+/// columns between them, so every iteration would read one or two cache lines for each row. Without memory for the
+/// copies, the fits read the rows in place.
 template <class T>
 bool copies_rows(const room::BatchProblems<T>& problems, const room::BatchSchedule& schedule,
                  const KMeansOptions& options, const Execution& execution) {

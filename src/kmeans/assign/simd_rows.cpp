@@ -226,7 +226,7 @@ HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t
   auto high_sum = hn::LoadU(integers, to);
   auto middle_sum = hn::LoadU(integers, to + columns.stride);
   auto low_sum = hn::LoadU(integers, to + 2 * columns.stride);
-  auto all_held = exact_from == exact_from;
+  auto all_held = hn::FirstN(lanes, hn::Lanes(lanes));
   for (std::int64_t row = 0; row < rows; ++row) {
     hn::Vec<Lanes> value;
     if constexpr (sizeof(T) == 8) value = hn::LoadU(lanes, values + row * stride + dim);
@@ -281,7 +281,7 @@ AddedRows add_to_clusters_kernel(const T* rows, std::int64_t row_stride, std::in
                                  const ColumnLimbs& columns) {
   ColumnLimbs own = columns;
   for (std::int64_t row = 0; row < count; ++row) {
-    own.limbs = columns.limbs + 3 * labels[row] * columns.stride;
+    own.limbs = columns.limbs + std::int64_t{3} * labels[row] * columns.stride;
     if (!add_some_rows<1>(rows + row * row_stride, row_stride, own)) return {row + 1, 1};
   }
   return {count, 0};

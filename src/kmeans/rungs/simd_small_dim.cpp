@@ -552,8 +552,8 @@ struct PackedScale {
   double sum = 0;     // bound of the sums of the packed rows' magnitudes, in steps
 };
 
-// No spread is taken to be smaller than this, so that T can hold the number of steps per unit, and so that the
-// underflow of the canonical chain, d 2^-1074, is negligible compared with a step of a score.
+// A lower limit of spreads. With it, T can hold the number of steps per unit, and the underflow of the canonical chain,
+// d 2^-1074, is negligible compared with a step of a score.
 template <class T>
 constexpr double least_spread = sizeof(T) == 4 ? 0x1p-100 : 0x1p-400;
 constexpr double most_steps = 32767 / (1 + 0x1p-20);
@@ -1005,7 +1005,7 @@ KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execu
 
 extern constinit const Variant simd_small_dim_rung{
     .name = "simd_small_dim",
-    .summary = "a filter in float or 16-bit integers across points, doubtful ones in double; exact sums",
+    .summary = "a float or integer filter across points, doubtful ones in double; exact sums",
     .change =
         "few columns: vector instructions across points, whole blocks pruned by bounding boxes, only points that "
         "changed cluster touch the sums; the oracle's bits",
