@@ -299,7 +299,7 @@ TYPED_TEST(Batches, AddLargeAndSmallBatchesAlike) {
         if (mixed) each->add(data.points.view(), {.weights = {data.weights.data(), one.n}});
       const Data<T> plain{Matrix<T>::copy_of(data.points.view()), {}, {}};
       add_all(large, plain, one.n, 1, threads);
-      add_all(small, plain, 50, 1, threads);
+      add_all(small, plain, 200, 1, threads);
       expect_equal(large, small);
       EXPECT_EQ(large.save(), small.save());
     }
