@@ -5,8 +5,8 @@
 //
 // With few columns, distances are not stored. When a trial is chosen, its distances are computed a second time, because
 // reading the points takes less time than writing the distances of all trials. With more columns, the distances of all
-// trials are stored. With up to 24 columns and at least 5 trials, tiles of floats (dense_tiles.hpp) replace all
-// distances but those of the best trial.
+// trials are stored. With up to 24 columns and at least 5 trials, tiles of floats (dense_tiles.hpp) replace the
+// distances of all trials but the best.
 //
 // Floor for a step with L trials: reading the points, and n d L double multiply-adds. Memory: 8 bytes per point. If
 // distances are stored, 8 L bytes per point are added; for tiles, see dense_tiles.hpp. Supports neither weights nor the
