@@ -21,11 +21,20 @@
 //   differences. A score errs by half a unit times the sum of all magnitudes of both rows (pack_candidates()), so about
 //   five times as many points are doubtful. For a doubtful point, the scores of all candidates are computed again,
 //   vectors across candidates, and only candidates within twice the error are re-checked.
+// * Bounds. With at least 5 columns and many clusters, a point may have an upper bound of the distance to its centroid
+//   and a lower bound of the distance to every other centroid. When the centroids move, the bounds move by the lengths
+//   of these movements. While the upper bound is below the lower bound, the point keeps its label and is not read.
+//   Bounds follow from the two best float scores: D(x,c) = |y|^2 + 2 (s - B), with an error of at most 2 E. They are
+//   rounded to the safe side. In the first iterations, bounds decide few points, and in uniform data they do so for
+//   long. So one block of 32 has bounds first. If they decide most points of these blocks, all points get bounds. The
+//   rule counts points, not time, and does not affect the labels.
 // * Sums. Only points that change cluster touch the exact sums (simd_engine.hpp).
 //
-// Work per iteration: (d + 5) n k / lanes vector instructions and one read of the points; (d / 2 + 4) with integers.
-// Limits: d <= 16.
-// Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), applied to argmin.
+// Work per iteration: (d + 5) n k / lanes vector instructions and one read of the points; (d / 2 + 4) with integers;
+// with bounds, d + 5 for the undecided points, and some operations for each point. Memory for bounds: 12 bytes per
+// point. Limits: d <= 16.
+// Sources: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), applied to argmin; G. Hamerly,
+// "Making k-means even faster" (2010), for the bounds.
 #include "kmeans/assign/small_dim_assigner.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -48,6 +57,15 @@ constexpr std::int64_t group_size = 16;  // number of centroids that the low bit
 constexpr std::int64_t chunk_points = 256;
 constexpr std::int64_t tile_stride = chunk_points + 16;
 
+// The middle of a box, and a scale that brings the scores of its points near 1.
+struct ScoreScale {
+  double middle[small_dim_limit] = {};
+  double offset = 0;  // B in the explanation at the beginning of this file
+  double scale = 1;
+  float threshold = 0;  // 2 E in the explanation at the beginning of this file
+  std::int64_t candidates = 0;
+};
+
 // A block, its box, and the inputs of the filter. Plain data, because the reading code is compiled for other
 // instruction sets.
 template <class T>
@@ -67,6 +85,10 @@ struct SmallDimBlock {
   std::int32_t* found;
   bool dot_instructions;
   core::StopPoll stop;
+  // The members below are used only from 5 columns on, and may be null.
+  ScoreScale* prepared;  // if it holds candidates, the coefficients of this box are there already
+  float* best;           // output: the best score of each point
+  float* second;         // output: the second-best score
 };
 
 }  // namespace gradus::kmeans_detail
@@ -80,7 +102,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // With vectors of 32 or 64 bytes, blocks of more than four columns are packed: their coordinates are rounded to 16-bit
-// integers, and a search multiplies two columns at a time.
+// integers, and a search multiplies two columns at a time. Only searches that compute bounds use floats.
 #undef GRADUS_PACKED_BLOCKS
 #if GRADUS_INTEGER_PANELS && HWY_MAX_BYTES >= 32
 #define GRADUS_PACKED_BLOCKS 1
@@ -89,8 +111,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 #endif
 
 // Each kernel is compiled for a number D of columns. Above `largest_exact` columns, only some values of D exist: the
-// number of columns is rounded up to one of these values, and the extra columns are zero.
+// number of columns is rounded up to one of these values, and the extra columns are zero. For older CPUs, fewer kernels
+// are compiled, to save space.
 constexpr int largest_exact = HWY_ARCH_X86 ? 4 : 8;
+constexpr bool has_few_kernels = HWY_ARCH_X86 && HWY_MAX_BYTES < 32;
 
 template <class T, int D>
 HWY_INLINE std::int64_t columns_of(const SmallDimBlock<T>& block) {
@@ -181,6 +205,72 @@ std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   return count;
 }
 
+#if GRADUS_PACKED_BLOCKS
+// Returns eight coordinates of a row relative to `middle`, scaled, in float. Coordinates that the mask `used` excludes
+// are zero, and so must be their middles.
+template <class T, class Used>
+HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used, const T* middle, T scale) {
+  const hn::FixedTag<float, 8> eight;
+  if constexpr (sizeof(T) == 4) {
+    return hn::Mul(hn::Sub(hn::MaskedLoad(used, eight, row), hn::LoadU(eight, middle)), hn::Set(eight, scale));
+#if HWY_MAX_BYTES >= 64
+  } else {
+    const hn::FixedTag<double, 8> wide;
+    return hn::DemoteTo(
+        eight, hn::Mul(hn::Sub(hn::MaskedLoad(used, wide, row), hn::LoadU(wide, middle)), hn::Set(wide, scale)));
+#else
+  } else {
+    const hn::FixedTag<double, 4> wide;
+    const hn::FixedTag<float, 4> half;
+    const auto factor = hn::Set(wide, scale);
+    const auto low = hn::Mul(hn::Sub(hn::MaskedLoad(used.low, wide, row), hn::LoadU(wide, middle)), factor);
+    const auto high = hn::Mul(hn::Sub(hn::MaskedLoad(used.high, wide, row + 4), hn::LoadU(wide, middle + 4)), factor);
+    return hn::Combine(eight, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
+  }
+}
+
+// Returns the mask of the first `count` of eight elements, in the form that eight_scaled() expects.
+template <class T>
+HWY_INLINE auto first_of_eight(std::int64_t count) {
+#if HWY_MAX_BYTES < 64
+  if constexpr (sizeof(T) == 8) {
+    const hn::FixedTag<double, 4> wide;
+    struct Halves {
+      decltype(hn::FirstN(wide, 0)) low, high;
+    };
+    return Halves{hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? count : 4)),
+                  hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? 0 : count - 4))};
+  } else
+#endif
+    return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
+}
+
+// Transposes eight rows of eight elements. Stores the first `columns` columns `stride` elements apart.
+template <int columns, class V>
+HWY_INLINE void store_transposed(const V (&row)[8], std::int64_t stride, float* out) {
+  const hn::FixedTag<float, 8> eight;
+  const hn::FixedTag<double, 4> pairs;
+  const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
+  const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
+  // Each vector holds columns 0 to 3 in its lower half and columns 4 to 7 in its upper half: `near` for points 0 to 3,
+  // and `far` for points 4 to 7.
+  const auto store = [&](int column, auto near, auto far) HWY_ATTR {
+    hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * stride);
+    if (column + 4 < columns)
+      hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * stride);
+  };
+  const auto near01 = low(row[0], row[1]), near23 = low(row[2], row[3]);
+  const auto far01 = low(row[4], row[5]), far23 = low(row[6], row[7]);
+  store(0, hn::InterleaveLower(pairs, near01, near23), hn::InterleaveLower(pairs, far01, far23));
+  store(1, hn::InterleaveUpper(pairs, near01, near23), hn::InterleaveUpper(pairs, far01, far23));
+  const auto next01 = high(row[0], row[1]), next23 = high(row[2], row[3]);
+  const auto last01 = high(row[4], row[5]), last23 = high(row[6], row[7]);
+  store(2, hn::InterleaveLower(pairs, next01, next23), hn::InterleaveLower(pairs, last01, last23));
+  store(3, hn::InterleaveUpper(pairs, next01, next23), hn::InterleaveUpper(pairs, last01, last23));
+}
+#endif
+
 template <class T, int D>
 void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale) {
   const hn::ScalableTag<T> lanes;
@@ -223,6 +313,22 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
     }
   }
   const std::int64_t d = columns_of<T, D>(block);
+#if GRADUS_PACKED_BLOCKS
+  if constexpr (D > 4) {
+    T middle[16] = {};
+    for (std::int64_t dim = 0; dim < d; ++dim) middle[dim] = static_cast<T>(shift[dim]);
+    for (; index + 8 <= block.count; index += 8)
+      for (std::int64_t dim = 0; dim < D; dim += 8) {
+        const auto used = first_of_eight<T>(d < dim ? 0 : d - dim);
+        hn::Vec<hn::FixedTag<float, 8>> rows[8];
+#pragma GCC unroll 8
+        for (int row = 0; row < 8; ++row)
+          rows[row] =
+              eight_scaled(block.rows + (index + row) * block.stride + dim, used, middle + dim, static_cast<T>(scale));
+        store_transposed<8>(rows, tile_stride, block.tile + dim * tile_stride + index);
+      }
+  }
+#endif
   for (; index < block.count; ++index) {
     for (std::int64_t dim = 0; dim < d; ++dim)
       block.tile[dim * tile_stride + index] =
@@ -264,19 +370,11 @@ HWY_INLINE void prefetch_rows(const SmallDimBlock<T>& block, std::int64_t first,
   for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(ahead + byte);
 }
 
-// The middle of a block, and a scale that brings the block's scores near 1.
-template <int D>
-struct ScoreScale {
-  double middle[D] = {};
-  double offset = 0;  // B in the explanation at the beginning of this file
-  double scale = 1;
-  float threshold = 0;  // 2 E in the explanation at the beginning of this file
-};
-
 template <class T, int D>
-ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
+ScoreScale scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
   // `A` in the explanation at the beginning of this file: an upper bound of all intermediate values of a score
-  ScoreScale<D> result;
+  ScoreScale result;
+  result.candidates = candidates;
   double half[D] = {};
   const std::int64_t d = columns_of<T, D>(block);
   for (std::int64_t dim = 0; dim < d; ++dim) {
@@ -317,7 +415,7 @@ ScoreScale<D> scale_of(const SmallDimBlock<T>& block, std::int64_t candidates) {
 // For each candidate, writes the negated centroid and half its squared norm. The candidates are padded to whole groups.
 template <class T, int D>
 void write_coefficients(const SmallDimBlock<T>& block, std::int64_t candidates, std::int64_t groups,
-                        const ScoreScale<D>& by) {
+                        const ScoreScale& by) {
   const std::int64_t d = columns_of<T, D>(block);
   for (std::int64_t index = 0; index < groups * group_size; ++index) {
     float* row = block.coefficients + index * (D + 1);
@@ -406,14 +504,16 @@ void name_clusters(const SmallDimBlock<T>& block, bool are_clusters, std::int32_
 
 template <class T, int D>
 std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) {
-  const std::int64_t candidates = find_candidates<T, D>(block);
-  if (candidates == 1) {
+  const bool is_prepared = D > 4 && block.prepared != nullptr && block.prepared->candidates > 0;
+  const std::int64_t candidates = is_prepared ? block.prepared->candidates : find_candidates<T, D>(block);
+  if (candidates == 1 && block.prepared == nullptr) {
     for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.candidates[0];
     return 0;
   }
-  const ScoreScale<D> by = scale_of<T, D>(block, candidates);
+  const ScoreScale by = is_prepared ? *block.prepared : scale_of<T, D>(block, candidates);
   const std::int64_t groups = (candidates + group_size - 1) / group_size;
-  write_coefficients<T, D>(block, candidates, groups, by);
+  if (!is_prepared) write_coefficients<T, D>(block, candidates, groups, by);
+  if (D > 4 && block.prepared != nullptr) *block.prepared = by;
 
   const hn::ScalableTag<float> f;
   const hn::RebindToSigned<decltype(f)> i;
@@ -456,6 +556,13 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
       }
       hn::StoreU(hn::Or(group0, hn::And(best0, number_bits)), i, chunk.found + index);
       hn::StoreU(hn::Or(group1, hn::And(best1, number_bits)), i, chunk.found + index + width);
+      if constexpr (D > 4)
+        if (block.best != nullptr) {
+          hn::StoreU(best0, i, reinterpret_cast<std::int32_t*>(block.best) + first + index);
+          hn::StoreU(best1, i, reinterpret_cast<std::int32_t*>(block.best) + first + index + width);
+          hn::StoreU(second0, i, reinterpret_cast<std::int32_t*>(block.second) + first + index);
+          hn::StoreU(second1, i, reinterpret_cast<std::int32_t*>(block.second) + first + index + width);
+        }
       const auto gap0 = hn::BitCast(f, second0) - hn::BitCast(f, best0);
       const auto gap1 = hn::BitCast(f, second1) - hn::BitCast(f, best1);
       if (HWY_UNLIKELY(!hn::AllTrue(f, hn::And(gap0 > least_gap, gap1 > least_gap)))) {
@@ -477,70 +584,6 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
 }
 
 #if GRADUS_PACKED_BLOCKS
-// Returns eight coordinates of a row relative to `middle`, scaled, in float. Coordinates that the mask `used` excludes
-// are zero, and so must be their middles.
-template <class T, class Used>
-HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used, const T* middle, T scale) {
-  const hn::FixedTag<float, 8> eight;
-  if constexpr (sizeof(T) == 4) {
-    return hn::Mul(hn::Sub(hn::MaskedLoad(used, eight, row), hn::LoadU(eight, middle)), hn::Set(eight, scale));
-#if HWY_MAX_BYTES >= 64
-  } else {
-    const hn::FixedTag<double, 8> wide;
-    return hn::DemoteTo(
-        eight, hn::Mul(hn::Sub(hn::MaskedLoad(used, wide, row), hn::LoadU(wide, middle)), hn::Set(wide, scale)));
-#else
-  } else {
-    const hn::FixedTag<double, 4> wide;
-    const hn::FixedTag<float, 4> half;
-    const auto factor = hn::Set(wide, scale);
-    const auto low = hn::Mul(hn::Sub(hn::MaskedLoad(used.low, wide, row), hn::LoadU(wide, middle)), factor);
-    const auto high = hn::Mul(hn::Sub(hn::MaskedLoad(used.high, wide, row + 4), hn::LoadU(wide, middle + 4)), factor);
-    return hn::Combine(eight, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
-#endif
-  }
-}
-
-// Returns the mask of the first `count` of eight elements, in the form that eight_scaled() expects.
-template <class T>
-HWY_INLINE auto first_of_eight(std::int64_t count) {
-#if HWY_MAX_BYTES < 64
-  if constexpr (sizeof(T) == 8) {
-    const hn::FixedTag<double, 4> wide;
-    struct Halves {
-      decltype(hn::FirstN(wide, 0)) low, high;
-    };
-    return Halves{hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? count : 4)),
-                  hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? 0 : count - 4))};
-  } else
-#endif
-    return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
-}
-
-// Transposes eight rows of eight elements. Stores the first `columns` columns `stride` elements apart.
-template <int columns, class V>
-HWY_INLINE void store_transposed(const V (&row)[8], std::int64_t stride, float* out) {
-  const hn::FixedTag<float, 8> eight;
-  const hn::FixedTag<double, 4> pairs;
-  const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
-  const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
-  // Each vector holds columns 0 to 3 in its lower half and columns 4 to 7 in its upper half: `near` for points 0 to 3,
-  // and `far` for points 4 to 7.
-  const auto store = [&](int column, auto near, auto far) HWY_ATTR {
-    hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * stride);
-    if (column + 4 < columns)
-      hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * stride);
-  };
-  const auto near01 = low(row[0], row[1]), near23 = low(row[2], row[3]);
-  const auto far01 = low(row[4], row[5]), far23 = low(row[6], row[7]);
-  store(0, hn::InterleaveLower(pairs, near01, near23), hn::InterleaveLower(pairs, far01, far23));
-  store(1, hn::InterleaveUpper(pairs, near01, near23), hn::InterleaveUpper(pairs, far01, far23));
-  const auto next01 = high(row[0], row[1]), next23 = high(row[2], row[3]);
-  const auto last01 = high(row[4], row[5]), last23 = high(row[6], row[7]);
-  store(2, hn::InterleaveLower(pairs, next01, next23), hn::InterleaveLower(pairs, last01, last23));
-  store(3, hn::InterleaveUpper(pairs, next01, next23), hn::InterleaveUpper(pairs, last01, last23));
-}
-
 constexpr std::int64_t strip = 2 * vector_lanes;  // points that a search compares with a centroid at a time
 
 // The middle of a block, and what packing has found out about the block.
@@ -866,18 +909,17 @@ std::int64_t assign_packed(const SmallDimBlock<T>& block, std::int32_t* labels) 
 
 template <class T>
 std::int64_t assign_any(const SmallDimBlock<T>& block, std::int64_t dimensions, std::int32_t* labels) {
+#if GRADUS_PACKED_BLOCKS
+  if (dimensions > 4 && block.prepared == nullptr) {
+    if (dimensions <= 8) return assign_packed<T, 4>(block, labels);
+    return dimensions <= 12 ? assign_packed<T, 6>(block, labels) : assign_packed<T, 8>(block, labels);
+  }
+#endif
   switch (dimensions) {
     case 1: return assign_kernel<T, 1>(block, labels);
     case 2: return assign_kernel<T, 2>(block, labels);
     case 3: return assign_kernel<T, 3>(block, labels);
     case 4: return assign_kernel<T, 4>(block, labels);
-#if GRADUS_PACKED_BLOCKS
-    case 5:
-    case 6:
-    case 7:
-    case 8: return assign_packed<T, 4>(block, labels);
-    default: return dimensions <= 12 ? assign_packed<T, 6>(block, labels) : assign_packed<T, 8>(block, labels);
-#else
 #if !HWY_ARCH_X86
     case 5: return assign_kernel<T, 5>(block, labels);
     case 6: return assign_kernel<T, 6>(block, labels);
@@ -891,9 +933,8 @@ std::int64_t assign_any(const SmallDimBlock<T>& block, std::int64_t dimensions, 
     case 9:
     case 10:
     case 11:
-    case 12: return assign_kernel<T, 12>(block, labels);
+    case 12: return assign_kernel < T, has_few_kernels ? 16 : 12 > (block, labels);
     default: return assign_kernel<T, 16>(block, labels);
-#endif
   }
 }
 
@@ -912,6 +953,9 @@ std::int64_t assign_small_f64(const SmallDimBlock<double>& block, std::int64_t d
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <atomic>
+#include <utility>
+
 #include "kmeans/problem.hpp"
 
 namespace gradus::kmeans_detail {
@@ -921,13 +965,20 @@ HWY_EXPORT(assign_small_f64);
 
 namespace {
 
-// Returns the number of columns, rounded up to the number that a kernel processes.
-std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 4 ? dimensions : (dimensions + 3) / 4 * 4; }
+// Returns the number of rows of a tile, which is at least the number D of columns of any kernel for `dimensions`
+// columns. It is a multiple of eight, because the transposition writes eight rows at a time.
+std::int64_t padded_rows(std::int64_t dimensions) { return (dimensions + 7) / 8 * 8; }
 
-// Returns the number of elements of a tile: a chunk of coordinates, or a block of pairs of packed coordinates. With
-// more than four columns, a chunk takes less than a block.
+// Returns the number of elements of a tile: a chunk of coordinates, or a block of pairs of packed coordinates.
 std::int64_t tile_size(std::int64_t dimensions) {
-  return dimensions <= 4 ? dimensions * tile_stride : tile_rows(dimensions) / 2 * block_points;
+  const std::int64_t rows = padded_rows(dimensions);
+  return dimensions <= 4 ? rows * tile_stride : std::max(rows * tile_stride, rows / 2 * block_points);
+}
+
+template <class T>
+std::int64_t search_small_block(const SmallDimBlock<T>& block, std::int32_t* labels) {
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, block.dimensions, labels);
+  else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, block.dimensions, labels);
 }
 
 std::int64_t groups_of(std::int64_t clusters) { return (clusters + group_size - 1) / group_size * group_size; }
@@ -936,7 +987,7 @@ std::int64_t groups_of(std::int64_t clusters) { return (clusters + group_size - 
 
 SmallDimScratch::SmallDimScratch(std::int64_t clusters, std::int64_t dimensions)
     : tile(tile_size(dimensions), 0.0F),
-      coefficients(static_cast<std::size_t>(groups_of(clusters) * (tile_rows(dimensions) + 1))),
+      coefficients(static_cast<std::size_t>(groups_of(clusters) * (padded_rows(dimensions) + 1))),
       candidates(static_cast<std::size_t>(clusters + 1 + groups_of(clusters) + group_size)),
       nearest_corner(static_cast<std::size_t>(clusters)) {}
 
@@ -978,15 +1029,17 @@ std::int64_t SmallDimAssigner<T>::assign(BlockRows<T>& points, const std::int32_
                                scratch.nearest_corner.data(),
                                scratch.found,
                                machine_has_dot_instructions(),
-                               core::stop_poll(problem_.stop)};
-  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, d, labels);
-  else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, d, labels);
+                               core::stop_poll(problem_.stop),
+                               nullptr,
+                               nullptr,
+                               nullptr};
+  return search_small_block(block, labels);
 }
 
 template <class T>
 std::uint64_t SmallDimAssigner<T>::bytes(const Shape& shape, int threads) {
   const auto blocks = static_cast<std::uint64_t>((shape.points + block_points - 1) / block_points);
-  const auto d = static_cast<std::uint64_t>(tile_rows(shape.dimensions));
+  const auto d = static_cast<std::uint64_t>(padded_rows(shape.dimensions));
   const auto k = static_cast<std::uint64_t>(groups_of(shape.clusters));
   return blocks * (2 * d * sizeof(T) + 1) +
          static_cast<std::uint64_t>(threads) *
@@ -996,10 +1049,255 @@ std::uint64_t SmallDimAssigner<T>::bytes(const Shape& shape, int threads) {
 template class SmallDimAssigner<float>;
 template class SmallDimAssigner<double>;
 
+namespace {
+
+/// Adds bounds to SmallDimAssigner.
+template <class T>
+class BoundedAssigner {
+ public:
+  explicit BoundedAssigner(const Problem<T>& problem) : problem_(problem), plain_(problem) {
+    if (problem.max_iterations < 3 || !takes_bounds(shape_of(problem))) return;
+    phase_ = Phase::sampled;
+    bounds_ = Buffer<Bounds>(problem.n());
+    squares_ = Buffer<float>(problem.n());
+    drifts_.resize(static_cast<std::size_t>(problem.k()));
+    for (std::int64_t dim = 0; dim < problem.d(); ++dim) {
+      lowest_.push_back(outwards(problem.statistics.lowest[static_cast<std::size_t>(dim)], -1));
+      highest_.push_back(outwards(problem.statistics.highest[static_cast<std::size_t>(dim)], 1));
+    }
+  }
+
+  struct Scratch : SmallDimAssigner<T>::Scratch {
+    explicit Scratch(const BoundedAssigner& assigner)
+        : SmallDimAssigner<T>::Scratch(assigner.plain_),
+          room(assigner.has_bounds() ? block_points * assigner.problem_.d() : 0) {}
+    std::int64_t pass = 0;  ///< the pass for which `prepared` and the coefficients are valid
+    ScoreScale prepared;
+    Buffer<T> room;
+    float best[block_points + 64];
+    float second[block_points + 64];
+    std::int32_t undecided[block_points + 1];
+    std::int32_t nearest[block_points];
+  };
+
+  void prepare(MatrixView<const T> centroids) {
+    plain_.prepare(centroids);
+    if (!has_bounds()) return;
+    if (++pass_ > 1) measure_drifts(centroids);
+    centroids_ = Matrix<T>::copy_of(centroids);
+  }
+
+  std::int64_t assign(BlockRows<T>& block, const std::int32_t* before, std::int32_t* labels, Scratch& scratch) {
+    const std::int64_t number = block.range().begin / block_points;
+    if (!has_bounds() || (phase_ == Phase::sampled && number % sampled_blocks != 0)) {
+      scratch.pass = 0;  // this search replaces the coefficients
+      return plain_.assign(block, before, labels, scratch);
+    }
+    const std::int64_t count = block.size();
+    std::int64_t undecided = count;
+    if (pass_ == 1 || phase_ == Phase::first) all_undecided(count, scratch);
+    else undecided = move_bounds(block.range().begin, count, before, scratch);
+    if (phase_ == Phase::sampled) {
+      // Sorted points are searched faster without bounds, because the box of a block excludes most clusters.
+      std::int64_t borders = 0;
+      for (std::int64_t point = 1; point < count; ++point) borders += before[point] != before[point - 1];
+      seen_.fetch_add(count, std::memory_order_relaxed);  // relaxed: only the totals are used
+      searched_.fetch_add(2 * borders < count ? count : undecided, std::memory_order_relaxed);
+      all_undecided(count, scratch);
+      undecided = count;
+    } else {
+      seen_.fetch_add(count, std::memory_order_relaxed);
+      searched_.fetch_add(undecided, std::memory_order_relaxed);
+      if (undecided < count) std::copy_n(before, count, labels);
+    }
+    return search(block, undecided, labels, scratch);
+  }
+
+  void finished(std::int64_t /*changed*/) {
+    const std::int64_t seen = seen_.exchange(0, std::memory_order_relaxed);
+    const std::int64_t searched = searched_.exchange(0, std::memory_order_relaxed);
+    if (phase_ == Phase::none || seen == 0) return;
+    // Rough estimates in CPU cycles per point, of a search and of a pass with bounds. To compute the bounds of all
+    // points takes about 35 cycles, which few iterations must earn back.
+    const auto clusters = static_cast<double>(problem_.k());
+    const auto columns = static_cast<double>(problem_.d());
+    const double search = (columns / 2 + 4) * clusters / 16 + 8;
+    const double bounded =
+        4 + static_cast<double>(searched) / static_cast<double>(seen) * ((columns + 5) * clusters / 16 + 38);
+    if (phase_ == Phase::first) phase_ = Phase::bounded;
+    else if (phase_ == Phase::sampled && 2 * bounded < search) phase_ = Phase::first;
+    else if (phase_ == Phase::bounded && bounded > search) phase_ = Phase::sampled;
+  }
+
+  static std::uint64_t bytes(const Shape& shape, int threads) {
+    const std::uint64_t plain = SmallDimAssigner<T>::bytes(shape, threads);
+    if (!takes_bounds(shape)) return plain;
+    const std::uint64_t of_a_thread =
+        (sizeof(T) * static_cast<std::uint64_t>(shape.dimensions) + 16) * (block_points + 64);
+    return plain + (sizeof(Bounds) + sizeof(float)) * static_cast<std::uint64_t>(shape.points) +
+           static_cast<std::uint64_t>(shape.clusters) * (static_cast<std::uint64_t>(shape.dimensions) * sizeof(T) + 4) +
+           static_cast<std::uint64_t>(threads) * of_a_thread;
+  }
+
+ private:
+  /// `sampled`: some blocks have bounds, which show whether bounds are worthwhile. `first`: a full search that computes
+  /// the bounds of all points.
+  enum class Phase { none, sampled, first, bounded };
+
+  struct Bounds {
+    float upper;
+    float lower;
+  };
+
+  static constexpr std::int64_t sampled_blocks = 32;  ///< one of this many blocks is sampled
+  // The factors round to the safe side. Each covers an addition and the multiplication by the factor.
+  static constexpr float outwards_factor = 1 + 0x1p-22F;
+  static constexpr float inwards_factor = 1 - 0x1p-22F;
+  static constexpr float tiny = 0x1p-50F;
+
+  /// Returns true if a search takes much longer than moving the bounds.
+  static bool takes_bounds(const Shape& shape) {
+    return shape.dimensions > 4 && (shape.dimensions + 5) * shape.clusters >= 256 && shape.points >= 8 * block_points;
+  }
+
+  bool has_bounds() const { return phase_ != Phase::none; }
+
+  static T outwards(double value, int direction) {
+    const T rounded = static_cast<T>(value);
+    return std::nextafter(rounded, direction < 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+  }
+
+  void measure_drifts(MatrixView<const T> centroids) {
+    const double scale = coordinate_scale();
+    largest_ = second_ = 0;
+    for (std::int64_t cluster = 0; cluster < centroids.rows(); ++cluster) {
+      double squares = 0;
+      bool moves = false;  // true after any movement, even if the square of the movement underflows
+      for (std::int64_t dim = 0; dim < centroids.columns(); ++dim) {
+        const double moved =
+            (static_cast<double>(centroids(cluster, dim)) - static_cast<double>(centroids_(cluster, dim))) * scale;
+        moves = moves || centroids(cluster, dim) != centroids_(cluster, dim);
+        squares += moved * moved;
+      }
+      const float drift = static_cast<float>(std::sqrt(squares) * (1 + 0x1p-20) + (moves ? 0x1p-100 : 0));
+      drifts_[static_cast<std::size_t>(cluster)] = drift;
+      if (drift > largest_) {
+        second_ = std::exchange(largest_, drift);
+        farthest_ = static_cast<std::int32_t>(cluster);
+      } else {
+        second_ = std::max(second_, drift);
+      }
+    }
+  }
+
+  static void all_undecided(std::int64_t count, Scratch& scratch) {
+    for (std::int64_t point = 0; point < count; ++point) scratch.undecided[point] = static_cast<std::int32_t>(point);
+  }
+
+  /// Updates the bounds of a block after the centroids have moved. Returns the number of points that the bounds leave
+  /// undecided.
+  std::int64_t move_bounds(std::int64_t first, std::int64_t count, const std::int32_t* labels, Scratch& scratch) {
+    Bounds* const bounds = bounds_.data() + first;
+    std::int64_t found = 0;
+    for (std::int64_t point = 0; point < count; ++point) {
+      const std::int32_t label = labels[point];
+      const float drift = label == farthest_ ? second_ : largest_;  // the largest drift of another cluster
+      const float upper = (bounds[point].upper + drifts_[static_cast<std::size_t>(label)]) * outwards_factor;
+      const float lower = (bounds[point].lower - drift) * inwards_factor;
+      bounds[point] = {upper, lower};
+      scratch.undecided[found] = static_cast<std::int32_t>(point);
+      found += !(upper < lower);
+    }
+    return found;
+  }
+
+  /// Searches the undecided points of a block among all clusters, and computes their bounds.
+  std::int64_t search(BlockRows<T>& points, std::int64_t count, std::int32_t* labels, Scratch& scratch) {
+    if (count == 0) return 0;
+    const std::int64_t d = problem_.d();
+    const bool all = count == points.size();
+    const MatrixView<const T> rows = all ? points.all() : points.some(scratch.undecided, count);
+    if (!all)
+      for (std::int64_t index = 0; index < count; ++index)
+        std::copy_n(rows.row(scratch.undecided[index]), d, scratch.room.data() + index * d);
+    if (std::exchange(scratch.pass, pass_) != pass_) scratch.prepared.candidates = 0;
+    const SmallDimBlock<T> block{all ? rows.data() : scratch.room.data(),
+                                 all ? rows.row_stride() : d,
+                                 d,
+                                 count,
+                                 lowest_.data(),
+                                 highest_.data(),
+                                 centroids_.data(),
+                                 centroids_.rows(),
+                                 scratch.tile.data(),
+                                 scratch.coefficients.data(),
+                                 scratch.candidates.data(),
+                                 scratch.nearest_corner.data(),
+                                 scratch.found,
+                                 machine_has_dot_instructions(),
+                                 core::stop_poll(problem_.stop),
+                                 &scratch.prepared,
+                                 scratch.best,
+                                 scratch.second};
+    const std::int64_t rechecked = search_small_block(block, all ? labels : scratch.nearest);
+    const ScoreScale& by = scratch.prepared;
+    // The errors of these floats add up to less than a third of the threshold.
+    const auto base = static_cast<float>(by.offset * by.scale * by.scale);
+    const auto square_unit = static_cast<float>(by.scale * by.scale / (coordinate_scale() * coordinate_scale()));
+    const auto unit = static_cast<float>(coordinate_scale() / by.scale);
+    const float threshold = 1.5F * by.threshold;
+    const std::int64_t first = points.range().begin;
+    for (std::int64_t index = 0; index < count; ++index) {
+      const std::int32_t point = scratch.undecided[index];
+      if (phase_ != Phase::bounded) squares_[first + point] = square_of(block.rows + index * block.stride, by);
+      const float squares = squares_[first + point] * square_unit;
+      const float best = scratch.best[index];
+      const float second = scratch.second[index];
+      // If the point was rechecked, its label may be another cluster than the one with the best score.
+      const float other = second - best > by.threshold ? second : best;
+      const float nearest = std::max(squares + 2 * (best - base) + threshold, 0.0F);
+      const float next = std::max(squares + 2 * (other - base) - threshold, 0.0F);
+      bounds_[first + point] = {std::sqrt(nearest) * unit * (1 + 0x1p-20F) + tiny,
+                                std::sqrt(next) * unit * (1 - 0x1p-20F) - tiny};
+      if (!all) labels[point] = scratch.nearest[index];
+    }
+    return rechecked;
+  }
+
+  double coordinate_scale() const { return problem_.statistics.coordinate_scale; }
+
+  /// Returns the squared distance between a point and the middle of all points, scaled.
+  float square_of(const T* row, const ScoreScale& by) const {
+    double squares = 0;
+    for (std::int64_t dim = 0; dim < problem_.d(); ++dim) {
+      const double y = (static_cast<double>(row[dim]) - by.middle[dim]) * coordinate_scale();
+      squares += y * y;
+    }
+    return static_cast<float>(squares);
+  }
+
+  const Problem<T>& problem_;
+  SmallDimAssigner<T> plain_;
+  Phase phase_ = Phase::none;
+  std::int64_t pass_ = 0;
+  std::vector<T> lowest_, highest_;  ///< a box around all points
+  Matrix<T> centroids_;              ///< centroids of this pass
+  std::vector<float> drifts_;        ///< movement of each centroid, scaled, rounded up
+  float largest_ = 0;
+  float second_ = 0;
+  std::int32_t farthest_ = 0;               ///< the cluster that moved by largest_
+  Buffer<Bounds> bounds_;                   ///< per point: bounds of the distances to its centroid and to all others
+  Buffer<float> squares_;                   ///< per point: square_of()
+  std::atomic<std::int64_t> seen_ = 0;      ///< number of points of this pass that had bounds
+  std::atomic<std::int64_t> searched_ = 0;  ///< number of points that the bounds left undecided
+};
+
+}  // namespace
+
 template <class T>
 KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
-  SmallDimAssigner<T> assigner(problem);
-  SimdEngine<T, SmallDimAssigner<T>> engine(problem, cpu::thread_count(execution), assigner);
+  BoundedAssigner<T> assigner(problem);
+  SimdEngine<T, BoundedAssigner<T>> engine(problem, cpu::thread_count(execution), assigner);
   return lloyd(problem, execution, engine, phases);
 }
 
@@ -1013,7 +1311,7 @@ extern constinit const Variant simd_small_dim_rung{
     .backend = core::Backend::simd,
     .on_ranks = true,
     .supports = small_dim,
-    .memory = simd_memory<SmallDimAssigner>,
+    .memory = simd_memory<BoundedAssigner>,
     .facts = {.widens_rows = true},
     .run = {simd_small_dim<float>, simd_small_dim<double>},
 };

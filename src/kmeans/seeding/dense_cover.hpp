@@ -5,11 +5,12 @@
 //
 // With few columns, distances are not stored. When a trial is chosen, its distances are computed a second time, because
 // reading the points takes less time than writing the distances of all trials. With more columns, the distances of all
-// trials are stored.
+// trials are stored. With up to 24 columns and at least 5 trials, tiles of floats (dense_tiles.hpp) replace the
+// distances of all trials but the best.
 //
 // Floor for a step with L trials: reading the points, and n d L double multiply-adds. Memory: 8 bytes per point. If
-// distances are stored, 8 L bytes per point are added. Supports neither weights nor the groups of points that k-means||
-// needs.
+// distances are stored, 8 L bytes per point are added; for tiles, see dense_tiles.hpp. Supports neither weights nor the
+// groups of points that k-means|| needs.
 #pragma once
 
 #include <omp.h>
@@ -23,13 +24,14 @@
 #include "cpu/threads.hpp"
 #include "kmeans/assign/distance.hpp"
 #include "kmeans/seeding/byte_rows.hpp"
-#include "kmeans/seeding/potential.hpp"
+#include "kmeans/seeding/dense_tiles.hpp"
 
 namespace gradus::kmeans_detail {
 
 inline constexpr std::int64_t few_columns = 5;
 
-/// Computes squared_distances() for rows of at most few_columns columns. The columns are `stride` elements apart.
+/// Computes squared_distances() for at most 256 rows of at most few_columns columns. The rows are `stride` elements
+/// apart.
 template <class T>
 void few_squared_distances(const T* rows, std::int64_t stride, std::int64_t count, const T* const* centroids,
                            std::int64_t clusters, std::int64_t columns, double* out);
@@ -40,25 +42,26 @@ std::uint64_t sum_of_lesser(double* closest, const double* others, std::int64_t 
                             bool keep);
 
 template <class T>
-class DenseCover final : public Potential<T> {
+class DenseCover final : public TileCover<T> {
  public:
   /// `copy` is the 8-bit copy of the points. The constructor fills it while it reads the points. `copy` may be null.
   DenseCover(const PointRows<T>& points, std::int64_t first, int trials, int threads, const std::stop_token& stop,
              ByteRows<T>* copy, const core::RankRows& rows)
-      : Potential<T>(points, {}, first, threads, stop, most_trials, rows),
-        kept_(keeps(points.columns()) ? trials * (points.rows() + block_rows) : 0) {
+      : TileCover<T>(points, {}, first, threads, stop, most_trials, rows),
+        kept_(keeps(points.columns(), trials) ? trials * (points.rows() + block_rows) : 0) {
     const T* const chosen = this->row_of(first);
     constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
     const std::int64_t of_a_thread = ByteRows<T>::scratch_floats(points.columns());
     std::vector<float> scratch(copy != nullptr ? static_cast<std::size_t>(threads_ * of_a_thread) : 0);
     this->begin([&] {
-      for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>, T* room) {
+      for_all_blocks([&](std::int64_t row, std::int64_t count, T* room) {
         if (copy == nullptr) return measure(row, count, room, &chosen, 1, closest_.data() + row);
         for (std::int64_t at = row; at < row + count; at += panel_rows) {
           measure(at, std::min(panel_rows, row + count - at), room, &chosen, 1, closest_.data() + at);
           copy->copy_panel(at / panel_rows, scratch.data() + omp_get_thread_num() * of_a_thread);
         }
       });
+      if (is_tiled(points.columns(), trials)) this->make_tiles(chosen);
     });
   }
 
@@ -66,40 +69,45 @@ class DenseCover final : public Potential<T> {
 
   /// Returns the bytes of memory that are needed in addition to the points.
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns, int trials) {
-    return 8 * static_cast<std::uint64_t>(rows + (keeps(columns) ? trials * (rows + block_rows) : 0));
+    return 8 * static_cast<std::uint64_t>(rows + (keeps(columns, trials) ? trials * (rows + block_rows) : 0)) +
+           (is_tiled(columns, trials) ? TileCover<T>::tile_bytes(rows, columns, trials) : 0);
   }
 
   static constexpr std::int64_t most_trials = 16;
 
  protected:
   std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
+    if (this->has_tiles()) return this->tile_gains(candidates);
     const auto trials = std::ssize(candidates);
     const T* addresses[most_trials];
     for (std::int64_t trial = 0; trial < trials; ++trial)
       addresses[trial] = this->row_of(candidates[static_cast<std::size_t>(trial)]);
     const bool keep = trials * (points_.rows() + block_rows) <= kept_.size();
-    std::vector<std::uint64_t> gains =
-        for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t> sums, T* room) {
-          double own[most_trials * block_rows];
-          double* const distances = keep ? kept_.data() + trials * row : own;
-          measure(row, count, room, addresses, trials, distances);
-          const std::uint64_t before = sums_.block_of(row) + static_cast<std::uint64_t>(count) * Quantizer::raw_zero;
-          for (std::int64_t trial = 0; trial < trials; ++trial)
-            sums[static_cast<std::size_t>(trial)] +=
-                before - sum_of_lesser(closest_.data() + row, distances + trial * count, count, quantize_, false);
-        });
-    gains.resize(candidates.size());
+    typename TileCover<T>::template ThreadSums<std::uint64_t> sums(threads_, candidates.size());
+    for_all_blocks([&](std::int64_t row, std::int64_t count, T* room) {
+      double own[most_trials * block_rows];
+      double* const distances = keep ? kept_.data() + trials * row : own;
+      measure(row, count, room, addresses, trials, distances);
+      const std::uint64_t before = sums_.block_of(row) + static_cast<std::uint64_t>(count) * Quantizer::raw_zero;
+      for (std::int64_t trial = 0; trial < trials; ++trial)
+        sums.own()[trial] +=
+            before - sum_of_lesser(closest_.data() + row, distances + trial * count, count, quantize_, false);
+    });
     tried_.clear();
     if (keep) tried_.assign(candidates.begin(), candidates.end());
-    return gains;
+    return sums.total();
   }
 
   void own_add(std::span<const std::int64_t> rows) override {
     for (const std::int64_t chosen : rows) {
+      if (this->has_tiles()) {
+        this->tile_add(chosen);
+        continue;
+      }
       const auto trials = std::ssize(tried_);
       const std::int64_t trial = std::find(tried_.begin(), tried_.end(), chosen) - tried_.begin();
       const T* const address = this->row_of(chosen);
-      for_all_blocks([&](std::int64_t row, std::int64_t count, std::span<std::uint64_t>, T* room) {
+      for_all_blocks([&](std::int64_t row, std::int64_t count, T* room) {
         double own[block_rows];
         const double* distances = kept_.data() + trials * row + trial * count;
         if (trial == trials) {
@@ -127,11 +135,17 @@ class DenseCover final : public Potential<T> {
   }
 
  private:
-  using Potential<T>::points_, Potential<T>::stop_, Potential<T>::threads_, Potential<T>::closest_, Potential<T>::sums_,
+  using Potential<T>::points_, Potential<T>::threads_, Potential<T>::closest_, Potential<T>::sums_,
       Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::honour_stop;
+  using TileCover<T>::block_rows, TileCover<T>::for_all_blocks;
 
-  static constexpr std::int64_t block_rows = RowSums::block_rows;
-  static constexpr bool keeps(std::int64_t columns) { return columns > few_columns; }
+  // Making the tiles takes as long as some steps without them (docs/decisions/0013-first-centroids.md).
+  static constexpr bool is_tiled(std::int64_t columns, int trials) {
+    return columns > few_columns && columns <= 24 && trials > 4;
+  }
+  static constexpr bool keeps(std::int64_t columns, int trials) {
+    return columns > few_columns && !is_tiled(columns, trials);
+  }
 
   void measure(std::int64_t row, std::int64_t count, T* room, const T* const* centroids, std::int64_t clusters,
                double* out) const {
@@ -142,34 +156,6 @@ class DenseCover final : public Potential<T> {
     const T* rows[block_rows];
     for (std::int64_t index = 0; index < count; ++index) rows[index] = points.row(index);
     squared_distances<T>(rows, count, centroids, clusters, points_.columns(), out);
-  }
-
-  /// Calls use(first row, number of rows, sums of the thread, room of the thread) for each block of rows. Returns the
-  /// sums over all threads.
-  template <class Use>
-  std::vector<std::uint64_t> for_all_blocks(const Use& use) {
-    std::vector<std::uint64_t> all(most_trials);
-    const std::int64_t n = points_.rows();
-    const std::int64_t piece =
-        std::clamp<std::int64_t>(n / (std::int64_t{8} * threads_) / block_rows, 1, 16) * block_rows;
-    cpu::SharedWork work(n, threads_, piece);
-    core::FirstFailure failure;
-#pragma omp parallel num_threads(threads_) if (threads_ > 1)
-    {
-      std::uint64_t own[most_trials] = {};
-      failure.run([&] {
-        Buffer<T> room(points_.room(block_rows));
-        for (cpu::Range range = work.next(omp_get_thread_num()); range.size() > 0;
-             range = work.next(omp_get_thread_num()))
-          for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += block_rows)
-            use(row, std::min(block_rows, range.end - row), std::span(own), room.data());
-      });
-#pragma omp critical(gradus_dense_sums)
-      for (std::size_t at = 0; at < all.size(); ++at) all[at] += own[at];
-    }
-    failure.rethrow();
-    honour_stop();
-    return all;
   }
 
   Buffer<double> kept_;  ///< for each block of rows: the distances to the first trial, then to the second, and so on

@@ -9,6 +9,8 @@
 // are too many smaller distances to store, so adding the trial takes another pass. A thread begins each pass with the
 // rows that it processed last in the previous pass, because they may still be in its cache.
 //
+// With few columns, k-means++ without weights compares tiles of floats in the first steps (dense_tiles.hpp).
+//
 // In the first steps, most pairs of some points are undecided. All distances of these points are then computed
 // together: vectors of points are compared with all candidates, at a quarter of the cost of single pairs.
 //
@@ -18,7 +20,8 @@
 // Floor for a step with L trials: n d bytes read and n d L byte products. Measured for K clusters: 0.4 to 0.7 n L ln K
 // canonical chains in all steps together.
 //
-// Memory per point: a byte per coordinate, 24 bytes, up to 24 more for stored distances, and 4 more for k-means||.
+// Memory per point: a byte per coordinate, 24 bytes, up to 24 more for stored distances, 4 more for k-means||, and the
+// tiles.
 #pragma once
 
 #include <omp.h>
@@ -26,6 +29,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -35,26 +39,31 @@
 #include "cpu/threads.hpp"
 #include "kmeans/assign/distance.hpp"
 #include "kmeans/seeding/byte_rows.hpp"
-#include "kmeans/seeding/potential.hpp"
+#include "kmeans/seeding/dense_tiles.hpp"
 #include "kmeans/seeding/short_rows.hpp"
 
 namespace gradus::kmeans_detail {
 
 template <class T>
-class FilteredCover final : public Potential<T> {
+class FilteredCover final : public TileCover<T> {
  public:
   /// `bytes` is the copy of the points; its panels must not be filled yet. `groups` is true if weights_of_chosen() will
   /// be called.
   FilteredCover(const PointRows<T>& points, VectorView<const T> weights, std::shared_ptr<ByteRows<T>> bytes,
                 std::int64_t first, bool groups, int threads, const std::stop_token& stop, const core::RankRows& rows)
-      : Potential<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), rows),
+      : TileCover<T>(points, weights, first, threads, stop, candidates_of_a_call(points.columns()), rows),
         bytes_(std::move(bytes)), owners_(groups ? points.rows() : 0), workers_(static_cast<std::size_t>(threads_)) {
     const std::int64_t n = points_.rows();
     // A piece of work consists of whole blocks of the sums, so that only one thread changes a block.
     piece_ =
         std::clamp<std::int64_t>(n / (std::int64_t{16} * threads_) / RowSums::block_rows, 1, 16) * RowSums::block_rows;
     most_kept_ = static_cast<std::size_t>(n / threads_ + 1024);
-    this->begin([&] { cover_all_by(this->row_of(first)); });
+    const bool is_tiled = points.columns() <= most_tiled_columns && weights.empty() && !groups;
+    this->begin([&] {
+      copied_ = !is_tiled || bytes_.use_count() > 1;
+      cover_all_by(this->row_of(first));
+      if (is_tiled) this->make_tiles(this->row_of(first));
+    });
   }
 
   static constexpr std::int64_t most_of_a_call = 1024;
@@ -68,11 +77,14 @@ class FilteredCover final : public Potential<T> {
   static std::uint64_t bytes(std::int64_t rows, std::int64_t columns) {
     // There are 52 bytes per row. ByteRows::bytes() already includes 16 of them.
     return ByteRows<T>::bytes(rows, columns) + 36 * static_cast<std::uint64_t>(rows) +
-           ShortRows<T>::bytes(rows, columns);
+           ShortRows<T>::bytes(rows, columns) +
+           (columns <= most_tiled_columns ? TileCover<T>::tile_bytes(rows, columns, most_trials) : 0);
   }
 
  protected:
   std::vector<std::uint64_t> own_gains(std::span<const std::int64_t> candidates) override {
+    if (this->has_tiles() && chosen_.size() < enough_for_bytes) return this->tile_gains(candidates);
+    if (this->has_tiles()) leave_tiles();
     tried_.assign(candidates.begin(), candidates.end());
     take_candidates(candidates);
     by_short_rows_ = short_rows_pay();
@@ -106,6 +118,10 @@ class FilteredCover final : public Potential<T> {
   }
 
   void own_add(std::span<const std::int64_t> rows) override {
+    if (this->has_tiles()) {  // also the last row that tile_gains() compared
+      for (const std::int64_t row : rows) this->tile_add(row);
+      return;
+    }
     if (!use_kept_distances(rows)) {
       take_candidates(rows);
       make_trials();
@@ -133,6 +149,11 @@ class FilteredCover final : public Potential<T> {
       Potential<T>::closest_, Potential<T>::quantize_, Potential<T>::chosen_, Potential<T>::largest_weight_,
       Potential<T>::honour_stop;
 
+  // In the first steps, most bytes leave a pair undecided, and tiles (dense_tiles.hpp) take half of the time or less.
+  // In later steps, bytes are faster.
+  static constexpr std::int64_t most_tiled_columns = 48;
+  static constexpr std::size_t enough_for_bytes = 96;  // number of chosen rows from which on bytes replace tiles
+  static constexpr int most_trials = 24;               // more than a step has for any number of clusters
   static constexpr std::int64_t panel_rows = ByteRows<T>::panel_rows;
   static constexpr std::int64_t most_distances = 32768;  // maximum number of distances that are computed at once
   static constexpr std::size_t most_pairs = 1024;
@@ -158,26 +179,44 @@ class FilteredCover final : public Potential<T> {
   };
 
   void cover_all_by(const T* chosen) {
+    const MatrixView<const T> centroid(chosen, 1, points_.columns());
+    for_all_panels([&](std::int64_t row, std::int64_t count, T* room, float* scratch) {
+      squared_distances(points_.block(row, count, room), centroid, closest_.data() + row);
+      if (copied_) take_panel(row, count, scratch);
+    });
+  }
+
+  /// Replaces the tiles by the copy in bytes.
+  void leave_tiles() {
+    this->drop_tiles();
+    for_all_panels([&](std::int64_t row, std::int64_t count, T*, float* scratch) {
+      if (!copied_) take_panel(row, count, scratch);
+      else
+        for (std::int64_t index = row; index < row + count; ++index) limit(index);
+    });
+    copied_ = true;
+  }
+
+  void take_panel(std::int64_t row, std::int64_t count, float* scratch) {
+    bytes_->copy_panel(row / panel_rows, scratch);
+    for (std::int64_t index = row; index < row + count; ++index) {
+      limit(index);
+      if (owners_.size() > 0) owners_[index] = 0;
+    }
+  }
+
+  /// Calls use(first row, number of rows, room for the rows, scratch for copy_panel()) for each panel.
+  void for_all_panels(const std::function<void(std::int64_t, std::int64_t, T*, float*)>& use) {
     core::FirstFailure failure;
     cpu::SharedWork work(points_.rows(), threads_, piece_);
 #pragma omp parallel num_threads(threads_)
     failure.run([&] {
-      const MatrixView<const T> centroid(chosen, 1, points_.columns());
       std::vector<float> scratch(static_cast<std::size_t>(ByteRows<T>::scratch_floats(points_.columns())));
       Buffer<T> room(points_.room(panel_rows));
-      for (;;) {
-        const cpu::Range range = work.next(omp_get_thread_num());
-        if (range.size() == 0) break;
-        for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += panel_rows) {
-          const std::int64_t count = std::min(panel_rows, range.end - row);
-          squared_distances(points_.block(row, count, room.data()), centroid, closest_.data() + row);
-          bytes_->copy_panel(row / panel_rows, scratch.data());
-          for (std::int64_t index = row; index < row + count; ++index) {
-            limit(index);
-            if (owners_.size() > 0) owners_[index] = 0;
-          }
-        }
-      }
+      for (cpu::Range range = work.next(omp_get_thread_num()); range.size() > 0;
+           range = work.next(omp_get_thread_num()))
+        for (std::int64_t row = range.begin; row < range.end && !stop_.stop_requested(); row += panel_rows)
+          use(row, std::min(panel_rows, range.end - row), room.data(), scratch.data());
     });
     failure.rethrow();
     honour_stop();
@@ -390,6 +429,7 @@ class FilteredCover final : public Potential<T> {
   }
 
   std::shared_ptr<ByteRows<T>> bytes_;
+  bool copied_ = true;  ///< the panels of bytes_ are filled
   std::unique_ptr<ShortRows<T>> short_rows_;
   bool by_short_rows_ = false;              ///< the current pass reads the short rows
   bool short_rows_paid_ = false;            ///< the last pass read the short rows, and they left few pairs undecided

@@ -334,6 +334,37 @@ TYPED_TEST(Initialize, PlusPlusIsThePlainAlgorithm) {
         << "step " << cluster;
 }
 
+// The points have 6 to 48 columns, for which the first steps compare tiles of floats. Cases: few clusters (all steps
+// use tiles), more than 96 rows (later steps use bytes), an offset, distances that float cannot hold, equal rows, and a
+// first row far from the other rows.
+TYPED_TEST(Initialize, TilesChooseThePlainRows) {
+  using T = TypeParam;
+  struct Case {
+    std::int64_t rows, columns, clusters;
+    double scale = 1, offset = 0;
+    int copies = 1;
+  };
+  constexpr double far = sizeof(T) == 4 ? 0x1p55 : 0x1p300;
+  const Case cases[] = {{1500, 6, 40},           {1100, 24, 30},        {1300, 48, 130},
+                        {1500, 8, 40, 1, 1e5},   {1100, 16, 35, far},   {1100, 16, 35, 1 / far},
+                        {1200, 9, 25, 1, 0, 40}, {1100, 12, 110, 1, 3}, {700, 7, 40, 0x1p45, -2}};
+  for (const Case& each : cases) {
+    Data<T> data = blobs<T>(each.rows, each.columns, 12, 3, false, each.offset);
+    for (std::int64_t row = each.rows; --row >= 0;)  // descending, so that the rows to copy are unchanged
+      for (std::int64_t dim = 0; dim < each.columns; ++dim)
+        data.points(row, dim) = static_cast<T>(data.points(row / each.copies, dim) * each.scale);
+    data.points(each.rows / 2, 0) += static_cast<T>(1e6 * each.scale);
+    for (const std::uint64_t seed : {1, 2}) {
+      const std::vector<std::int64_t> truth = plain_plus_plus(data, each.clusters, seed);
+      const Matrix<T> found = run(data, KMeansInit::kmeans_plus_plus, each.clusters, seed, 2);
+      for (std::int64_t cluster = 0; cluster < each.clusters; ++cluster)
+        ASSERT_TRUE(same(found.row(cluster), std::as_const(data.points).row(truth[static_cast<std::size_t>(cluster)]),
+                         each.columns))
+            << each.columns << " columns, scale " << each.scale << ", seed " << seed << ", step " << cluster;
+    }
+  }
+}
+
 // Each round chooses more rows than any implementation adds at once.
 TYPED_TEST(Initialize, ParallelIsThePlainAlgorithm) {
   using T = TypeParam;
