@@ -17,7 +17,7 @@
 /// The result does not depend on threads, and runs on one CPU thread.
 ///
 /// Complexity: O(n log n) operations for values without many ties; at most O(n k log n). Memory for n values: 16 n
-/// bytes to sort them (32 n with weights), and then 84 bytes for each different value.
+/// bytes to sort them (32 n with weights), and then 36 bytes for each different value (60 with weights).
 ///
 /// Sources: Wu, "Optimal quantization by matrix searching" (1991); Aggarwal, Schieber and Tokuyama, "Finding a
 /// minimum-weight k-link path in graphs with the concave Monge property and applications" (1994).

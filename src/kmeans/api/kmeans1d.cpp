@@ -2,15 +2,17 @@
 #include "gradus/kmeans1d.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
-#include "core/exact_total.hpp"
 #include "core/phases.hpp"
 #include "core/stop.hpp"
+#include "cpu/memory.hpp"
 #include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/error.hpp"
+#include "kmeans/assign/simd_rows.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/line/borders.hpp"
 #include "kmeans/line/options.hpp"
@@ -116,30 +118,31 @@ class Optimum1d {
     const VectorView<const T> weights = memory_.weights;
     if (memory_.labels.empty()) result_.labels = Buffer<std::int32_t>(n);
     std::int32_t* const labels = memory_.labels.empty() ? result_.labels.data() : memory_.labels.data();
+    cpu::prefer_large_pages(labels, static_cast<std::uint64_t>(n) * sizeof(*labels));
     result_.counts.assign(static_cast<std::size_t>(options_.clusters), 0);
-    core::ExactTotal total;
-    for (std::int64_t row = 0; row < n; ++row) {
-      if (row % core::operations_between_polls == 0) core::honour_stop(execution_.stop, "stopped while labelling");
-      const double value = static_cast<double>(points_(row, 0));
-      std::int64_t cluster = cluster_of(value);
-      if (!weights.empty() && !(weights[row] > 0)) cluster = nearest(value, cluster);
-      labels[row] = static_cast<std::int32_t>(cluster);
-      ++result_.counts[static_cast<std::size_t>(cluster)];
-      const double distance = squared_distance(value, cluster);
-      if (weights.empty()) total.add(statistics_.inertia, distance);
-      else if (weights[row] > 0) total.small.add(core::rounded_product(static_cast<double>(weights[row]), distance));
+    std::array<double, 128 * room::values_together> values{};
+    for (std::int64_t first = 0; first < n; first += std::ssize(values)) {
+      core::honour_stop(execution_.stop, "stopped while labelling");
+      const std::int64_t count = std::min(std::ssize(values), n - first);
+      for (std::int64_t index = 0; index < count; ++index)
+        values[static_cast<std::size_t>(index)] = static_cast<double>(points_(first + index, 0));
+      room::ranges_of(starts_, values.data(), count, labels + first);
+      for (std::int64_t row = first; row < first + count; ++row) {
+        if (!weights.empty() && !(weights[row] > 0))
+          labels[row] = static_cast<std::int32_t>(nearest(static_cast<double>(points_(row, 0)), labels[row]));
+        ++result_.counts[static_cast<std::size_t>(labels[row])];
+      }
     }
-    result_.inertia = total.sum(statistics_.inertia).template round<double>();
+    room::Problem<T> problem;
+    problem.points = points_;
+    problem.weights = weights;
+    problem.initial_centroids = result_.centroids.view();
+    problem.statistics = statistics_;
+    problem.stop = execution_.stop;
+    result_.inertia = room::total_inertia(problem, problem.initial_centroids, labels, 1);
+    core::honour_stop(execution_.stop, "stopped while labelling");
     if (!std::isfinite(result_.inertia))
       throw InputError("the inertia is beyond the range of double; scale the points or their weights down");
-  }
-
-  /// Returns the last cluster that starts at or before the value, or the first cluster.
-  std::int64_t cluster_of(double value) const {
-    const double* start = starts_.data();
-    for (std::size_t many = starts_.size(); many > 1; many -= many / 2)  // without branches that depend on the value
-      start += start[many / 2] <= value ? many / 2 : 0;
-    return start - starts_.data();
   }
 
   /// Returns the cluster with the nearest centroid for a value between the first values of this cluster and the next.

@@ -34,11 +34,12 @@ class WindowPaths {
 
   std::vector<std::int32_t> best() {
     from_.emplace_back(1, 0);
-    before_.assign(1, {});
+    before_.assign(1, {sums_.node(0), {}, 0});
     for (border_ = 1; border_ < windows_.size(); ++border_) {
       const LineWindow window = windows_[border_];
       from_.emplace_back(static_cast<std::size_t>(window.size()));
-      here_.resize(static_cast<std::size_t>(window.size()));
+      here_.clear();
+      for (std::int32_t at = window.first; at <= window.last; ++at) here_.push_back({sums_.node(at), {}, 0});
       solve(window, windows_[border_ - 1]);
       before_.swap(here_);
       if (execution_.progress)
@@ -56,6 +57,7 @@ class WindowPaths {
  private:
   /// The cost of the best path to a position.
   struct Path {
+    LineNode node;
     core::TwoDoubles cost;
     double error = 0;
   };
@@ -68,6 +70,7 @@ class WindowPaths {
   std::int32_t from(std::size_t border, std::int32_t at) const {
     return from_[border][static_cast<std::size_t>(at - windows_[border].first)];
   }
+  Path& here(std::int32_t at) { return here_[static_cast<std::size_t>(at - windows_[border_].first)]; }
   const Path& before(std::int32_t at) const {
     return before_[static_cast<std::size_t>(at - windows_[border_ - 1].first)];
   }
@@ -87,40 +90,42 @@ class WindowPaths {
       count_ = 0;
       core::honour_stop(execution_.stop, "stopped while placing the borders");
     }
-    Candidate best = candidate(candidates.first, to);
+    const LineNode& node = here(to).node;
+    Candidate best = candidate(candidates.first, node);
     for (std::int32_t next = candidates.first + 1; next <= candidates.last; ++next) {
-      const Candidate other = candidate(next, to);
+      const Candidate other = candidate(next, node);
       const double difference = other.value - best.value;
       const double error = other.error + best.error;
-      if (difference < -error || (!(difference > error) && is_better(next, best.from, to))) best = other;
+      if (difference < -error || (!(difference > error) && is_better(next, best.from, node))) best = other;
     }
-    const auto index = static_cast<std::size_t>(to - windows_[border_].first);
-    from_[border_][index] = best.from;
-    here_[index] = path(best.from, to);
+    from_[border_][static_cast<std::size_t>(to - windows_[border_].first)] = best.from;
+    here(to) = path(best.from, node);
     return best.from;
   }
 
-  Candidate candidate(std::int32_t from, std::int32_t to) const {
-    const LineCost step = sums_.cost(from, to);
+  Candidate candidate(std::int32_t from, const LineNode& to) const {
     const Path& path = before(from);
+    const LineCost step = sums_.cost(path.node, to);
     const double value = path.cost.high + step.cost;
-    return {from, value, 0x1p-49 * step.squares + 0x1p-51 * value + path.error + sums_.largest_slack()};
+    return {from, value, 0x1p-49 * step.squares + 0x1p-51 * value + path.error + sums_.slack(from, to.position)};
   }
 
-  Path path(std::int32_t from, std::int32_t to) const {
+  Path path(std::int32_t from, const LineNode& to) const {
     const Path& before = this->before(from);
-    const core::TwoDoubles cost = plus(before.cost, sums_.precise_cost(from, to));
-    return {cost, before.error + sums_.slack(from, to) + 0x1p-95 * sums_.cost(from, to).squares + 0x1p-98 * cost.high};
+    const core::TwoDoubles cost = plus(before.cost, sums_.precise_cost(before.node, to));
+    return {to, cost,
+            before.error + sums_.slack(from, to.position) + 0x1p-95 * sums_.cost(before.node, to).squares +
+                0x1p-98 * cost.high};
   }
 
   /// Returns true if the path to position `to` is better from `one` than from `other`.
-  bool is_better(std::int32_t one, std::int32_t other, std::int32_t to) {
+  bool is_better(std::int32_t one, std::int32_t other, const LineNode& to) {
     const Path a = path(one, to);
     const Path b = path(other, to);
     const double difference = minus(a.cost, b.cost).high;
     if (std::abs(difference) > a.error + b.error) return difference < 0;
-    one_.assign(1, {one, to});
-    other_.assign(1, {other, to});
+    one_.assign(1, {one, to.position});
+    other_.assign(1, {other, to.position});
     for (std::size_t border = border_ - 1; one != other; --border) {
       const std::int32_t before_one = from(border, one);
       const std::int32_t before_other = from(border, other);

@@ -25,6 +25,11 @@ struct LineValues {
 template <class T>
 LineValues sorted_line(MatrixView<const T> points, VectorView<const T> weights, const std::stop_token& stop);
 
+/// Sets labels[index] to the number of the last range that starts at or before values[index], or to 0. The first values
+/// of the ranges ascend. The values are read up to a multiple of `values_together`.
+inline constexpr std::int64_t values_together = 8;
+void ranges_of(const std::vector<double>& starts, const double* values, std::int64_t count, std::int32_t* labels);
+
 /// The cost of a range of groups: its weighted sum of squared distances to its mean, in the units of LineSums.
 struct LineCost {
   double cost = 0;
@@ -50,78 +55,101 @@ struct LineMoments {
   }
 };
 
-/// Sums over the groups before each position, as pairs of doubles. Values are scaled by a power of two to at most 1/2,
-/// and weights to at most 1. The sums are of offsets from a value in the middle, and start there, so that values far
-/// from the middle cause no errors in sums near it.
+/// Sums over the groups between a position and the origin of LineSums, as pairs of doubles. They are negative before
+/// the origin.
+struct LineNode {
+  std::int32_t position = 0;
+  core::TwoDoubles weight;
+  core::TwoDoubles sum;
+  core::TwoDoubles squares;
+};
+
+/// Sums over ranges of groups. Values are scaled by a power of two to at most 1/2, and weights to at most 1. The sums
+/// are of offsets from an origin, the weighted median, and start there, so that values far from the origin cause no
+/// errors in sums near it. The weight of the origin is left out, so that it causes no errors either, however large it
+/// is. Sums are stored for some positions, and the groups between them are added when needed.
 class LineSums {
  public:
+  static constexpr int spacing = 4;  ///< of the positions whose sums are stored
+
   LineSums(const LineValues& line, const std::stop_token& stop);
 
-  std::int64_t groups() const { return std::ssize(nodes_) - 1; }
+  std::int64_t groups() const { return line_.groups(); }
 
-  /// Returns the cost of the groups first to last - 1. The error is at most 2^-49 `squares` + slack(first, last).
-  LineCost cost(std::int64_t first, std::int64_t last) const {
-    if (last - first == 1) return {};
-    const Node& a = nodes_[static_cast<std::size_t>(first)];
-    const Node& b = nodes_[static_cast<std::size_t>(last)];
-    const double weight = (b.weight.high - a.weight.high) + (b.weight.low - a.weight.low);
+  LineNode node(std::int64_t position) const;
+
+  /// Returns the cost of the groups between two positions. The error is at most 2^-49 `squares` + slack().
+  LineCost cost(const LineNode& a, const LineNode& b) const {
+    if (b.position - a.position == 1) return {};
+    const double weight = (b.weight.high - a.weight.high) + (b.weight.low - a.weight.low) + origin_weight(a, b);
     const double sum = (b.sum.high - a.sum.high) + (b.sum.low - a.sum.low);
     const double squares = (b.squares.high - a.squares.high) + (b.squares.low - a.squares.low);
     return {weight > least_weight ? std::clamp(squares - sum * sum / weight, 0.0, std::max(squares, 0.0)) : 0, squares};
   }
 
-  /// Returns the same cost as a pair of doubles. The error is at most 2^-95 `squares` + slack(first, last).
-  core::TwoDoubles precise_cost(std::int64_t first, std::int64_t last) const;
+  /// Returns the same cost as a pair of doubles. The error is at most 2^-95 `squares` + slack().
+  core::TwoDoubles precise_cost(const LineNode& a, const LineNode& b) const;
 
   /// Returns a bound of the errors of a cost that come from the sums.
-  double slack(std::int64_t first, std::int64_t last) const {
-    const double reach = std::max(std::abs(offset(first)), std::abs(offset(last - 1)));
-    return unit_ * reach * reach * weight_about(first, last) + least_slack;
-  }
+  double slack(std::int64_t first, std::int64_t last) const;
 
-  double largest_slack() const { return largest_slack_; }
+  /// Returns the weight of a group, with a relative error of at most 2^-53.
+  double weight(std::int64_t group) const {
+    const auto index = static_cast<std::size_t>(group);
+    return line_.weights.empty() ? line_.first[index + 1] - line_.first[index] : weights_[index].high;
+  }
+  double weight(std::int64_t first, std::int64_t last) const { return between(node(first), node(last)).weight.high; }
 
-  /// Return sums over a range, and the difference of two values.
-  double weight(std::int64_t first, std::int64_t last) const {
-    const core::TwoDoubles a = nodes_[static_cast<std::size_t>(first)].weight;
-    const core::TwoDoubles b = nodes_[static_cast<std::size_t>(last)].weight;
-    return (b.high - a.high) + (b.low - a.low);
-  }
-  double squares(std::int64_t first, std::int64_t last) const {
-    return nodes_[static_cast<std::size_t>(last)].squares.high - nodes_[static_cast<std::size_t>(first)].squares.high;
-  }
+  /// Returns the difference of two values.
   double extent(std::int64_t from, std::int64_t to) const {
-    return (values_[static_cast<std::size_t>(to)] - values_[static_cast<std::size_t>(from)]) * scale_;
+    return (line_.values[static_cast<std::size_t>(to)] - line_.values[static_cast<std::size_t>(from)]) * scale_;
   }
 
-  /// Returns the sums of the groups first to last - 1, with offsets from the value of the group `last`.
-  LineMoments moments(std::int64_t first, std::int64_t last) const;
+  /// Returns the position from `first` to `last` behind the widest gap between values.
+  std::int32_t widest_gap(std::int32_t first, std::int32_t last) const;
+
+  /// Returns the sums of the groups first to last - 1, with offsets from the value of the group `about`.
+  LineMoments moments(std::int64_t first, std::int64_t last, std::int64_t about) const;
 
   LineMean mean(std::int64_t first, std::int64_t last) const;
 
+  std::int64_t origin() const { return origin_; }
+
  private:
-  struct Node {
+  struct Sums {
     core::TwoDoubles weight;
     core::TwoDoubles sum;
     core::TwoDoubles squares;
   };
 
-  double offset(std::int64_t group) const { return values_[static_cast<std::size_t>(group)] * scale_ - origin_; }
-  /// Returns a bound of the weight from the origin to both ends of a range.
+  Sums between(const LineNode& a, const LineNode& b) const;
+  void add(Sums& sums, std::int64_t group, double sign) const;
+  double offset(std::int64_t group) const {
+    return line_.values[static_cast<std::size_t>(group)] * scale_ - origin_value_;
+  }
+  double origin_weight(const LineNode& a, const LineNode& b) const {
+    return a.position <= origin_ && origin_ < b.position ? weight_of_origin_.high : 0;
+  }
+  /// Returns a bound of the weight from the origin to both ends of a range, without the weight of the origin.
   double weight_about(std::int64_t first, std::int64_t last) const {
-    return std::abs(nodes_[static_cast<std::size_t>(first)].weight.high) +
-           std::abs(nodes_[static_cast<std::size_t>(last)].weight.high);
+    const auto to = [&](std::int64_t position) {
+      const auto place = static_cast<std::size_t>(position / spacing);
+      return std::max(std::abs(nodes_[place].weight.high), std::abs(nodes_[place + 1].weight.high));
+    };
+    return to(first) + to(last);
   }
 
   static constexpr double least_weight = 0x1p-900;
   static constexpr double least_slack = 0x1p-880;  ///< covers underflow, and ranges of at most the least weight
 
-  const std::vector<double>& values_;
-  std::vector<Node> nodes_;
+  const LineValues& line_;
+  std::vector<Sums> nodes_;
+  std::vector<core::TwoDoubles> weights_;  ///< of the groups; empty: numbers of members
   double scale_ = 1;
-  double origin_ = 0;  ///< scaled
-  double largest_slack_ = 0;
-  double unit_ = 0;  ///< relative error of the sums, times a factor for weights that cancel
+  std::int64_t origin_ = 0;  ///< a group
+  double origin_value_ = 0;  ///< scaled
+  core::TwoDoubles weight_of_origin_;
+  double unit_ = 0;  ///< relative error of the sums
 };
 
 /// Returns the mean of the groups first to last - 1, rounded once.

@@ -24,9 +24,12 @@ constexpr std::string_view while_searching = "stopped while searching the border
 /// The best paths over few positions, which only guide the search over all of them.
 class SparsePaths {
  public:
-  SparsePaths(const LineSums& sums, std::vector<std::int32_t> positions)
-      : sums_(sums), positions_(std::move(positions)), steps_(static_cast<std::int32_t>(positions_.size()) - 1),
-        best_(positions_.size()), from_(positions_.size()) {}
+  SparsePaths(const LineSums& sums, const std::vector<std::int32_t>& positions)
+      : sums_(sums), steps_(static_cast<std::int32_t>(positions.size()) - 1), best_(positions.size()),
+        from_(positions.size()) {
+    nodes_.reserve(positions.size());
+    for (const std::int32_t position : positions) nodes_.push_back(sums.node(position));
+  }
 
   /// Finds the best predecessors by a queue of the positions that will be best next.
   void search(double penalty) {
@@ -73,11 +76,11 @@ class SparsePaths {
  private:
   double value(std::int32_t from, std::int32_t to) const {
     return best_[static_cast<std::size_t>(from)] +
-           sums_.cost(positions_[static_cast<std::size_t>(from)], positions_[static_cast<std::size_t>(to)]).cost;
+           sums_.cost(nodes_[static_cast<std::size_t>(from)], nodes_[static_cast<std::size_t>(to)]).cost;
   }
 
   const LineSums& sums_;
-  std::vector<std::int32_t> positions_;
+  std::vector<LineNode> nodes_;  ///< sums at the positions
   std::int32_t steps_;
   std::vector<double> best_;
   std::vector<std::int32_t> from_;
@@ -168,14 +171,7 @@ std::vector<std::int32_t> sparse_positions(const LineSums& sums, std::int64_t cl
     const auto parts = static_cast<std::int32_t>(std::clamp<double>(wanted, 1, length));
     for (std::int32_t part = 1; part <= parts; ++part) {
       const auto last = start(block) + static_cast<std::int32_t>(std::int64_t{length} * part / parts);
-      std::int32_t widest = last;
-      double gap = last < groups ? sums.extent(last - 1, last) : 1;  // no gap is wider than 1
-      for (std::int32_t at = positions.back() + 1; at < last; ++at) {
-        const double here = sums.extent(at - 1, at);
-        if (here > gap) widest = at;
-        gap = std::max(gap, here);
-      }
-      positions.push_back(widest);
+      positions.push_back(last < groups ? sums.widest_gap(positions.back() + 1, last) : groups);
     }
   }
   return positions;
@@ -213,7 +209,7 @@ class WindowSearch {
       std::vector<std::int32_t> some;
       for (std::size_t index = 0; index + 1 < positions.size(); index += spacing) some.push_back(positions[index]);
       some.push_back(positions.back());
-      sparse.emplace(sums_, std::move(some));
+      sparse.emplace(sums_, some);
       path_with(
           [&](double next) {
             sparse->search(next);

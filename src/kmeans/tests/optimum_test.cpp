@@ -323,6 +323,76 @@ TEST(OptimumOfDoubles, ClustersTinyValuesNextToOutliers) {
   }
 }
 
+/// Returns the least inertia of weighted values, which ascend, by a dynamic program over all pairs of borders. The cost
+/// of a range follows value by value, so that nothing cancels.
+long double least_weighted_inertia(const std::vector<double>& values, const std::vector<double>& weights,
+                                   std::size_t clusters) {
+  const std::size_t many = values.size();
+  std::vector<long double> before(many + 1, std::numeric_limits<long double>::infinity());
+  before[0] = 0;
+  for (std::size_t cluster = 0; cluster < clusters; ++cluster) {
+    std::vector<long double> best(many + 1, std::numeric_limits<long double>::infinity());
+    for (std::size_t from = 0; from < many; ++from) {
+      long double weight = 0;
+      long double mean = 0;
+      long double cost = 0;
+      for (std::size_t to = from; to < many; ++to) {
+        const long double offset = values[to] - mean;
+        cost += offset * offset * (weight * weights[to] / (weight + weights[to]));
+        weight += weights[to];
+        mean += offset * (weights[to] / weight);
+        best[to + 1] = std::min(best[to + 1], before[from] + cost);
+      }
+    }
+    before.swap(best);
+  }
+  return before[many];
+}
+
+// Sums that contain a heavy weight say little about the light values next to it.
+TEST(OptimumOfDoubles, HoldsForHeavyWeights) {
+  std::mt19937_64 random(9);
+  constexpr std::size_t many = 1400;
+  constexpr std::int64_t clusters = 12;
+  std::vector<double> values = drawn(1, many, random);
+  std::ranges::sort(values);
+  for (const double heavy : {1e6, 1e15, 1e40})
+    for (const std::size_t heavy_values : {1, 2, 20}) {
+      std::vector<double> weights(many, 1.0);
+      for (std::size_t index = 0; index < heavy_values; ++index) weights[random() % many] = heavy;
+      const KMeans1dResult<double> result = optimum(values, clusters, weights);
+      const auto least = static_cast<double>(least_weighted_inertia(values, weights, clusters));
+      long double found = 0;
+      for (std::size_t first = 0; first < many;) {
+        const std::int32_t label = result.labels[static_cast<std::int64_t>(first)];
+        std::size_t last = first;
+        while (last < many && result.labels[static_cast<std::int64_t>(last)] == label) ++last;
+        found += least_weighted_inertia({values.begin() + first, values.begin() + last},
+                                        {weights.begin() + first, weights.begin() + last}, 1);
+        first = last;
+      }
+      EXPECT_NEAR(static_cast<double>(found), least, 1e-12 * least) << heavy << ", " << heavy_values;
+    }
+}
+
+TEST(OptimumOfDoubles, EndsWithAHeavyWeightAmongManyValues) {
+  std::mt19937_64 random(10);
+  const std::vector<double> values = drawn(1, 30000, random);
+  std::vector<double> weights(values.size(), 1.0);
+  weights[0] = 1e18;
+  const KMeans1dResult<double> result = optimum(values, 50, weights);
+  EXPECT_EQ(static_cast<double>(result.centroids(result.labels[0], 0)), values[0]);
+}
+
+TEST(OptimumOfDoubles, NeedsFewIntegersWithOutliersAndManyClusters) {
+  std::mt19937_64 random(11);
+  std::vector<double> values = drawn(1, 1000, random);
+  const KMeans1dResult<double> alone = optimum(values, 400);
+  values.insert(values.end(), {-1e12, 1e9});
+  const KMeans1dResult<double> result = optimum(values, 402);
+  for (std::int64_t row = 0; row < 1000; ++row) ASSERT_EQ(result.labels[row], alone.labels[row] + 1) << row;
+}
+
 TEST(OptimumOfDoubles, FindsPlantedClusters) {
   std::mt19937_64 random(4);
   constexpr std::int64_t clusters = 500;
