@@ -37,6 +37,7 @@ namespace {
 
 constexpr std::int64_t points_to_an_item = 256;
 constexpr std::int64_t points_to_a_group = 24;
+constexpr int least_products_bits = 13;  // a sum outside the histogram holds at least 2^13 products
 
 /// Checks edges up to `most`, the last of which is at least `least`.
 void check_edges(const std::vector<double>& edges, const std::string& name, double least, double most) {
@@ -144,13 +145,15 @@ class SkyCounter {
     view_.slot_count = slots_;
     view_.numbers_all = problem.weighted() || regions > 0;
     view_.owner = this;
-    view_.settle_row = [](void* owner, std::int64_t first) { static_cast<SkyCounter*>(owner)->settle_row(first); };
+    view_.settle_row = [](void* owner, std::int64_t first, std::int64_t begin) {
+      static_cast<SkyCounter*>(owner)->settle_row(first, begin);
+    };
     view_.settle_doubts = [](void* owner) { static_cast<SkyCounter*>(owner)->settle_doubts(); };
     view_.settle_counts = [](void* owner) { static_cast<SkyCounter*>(owner)->settle_counts(); };
     group_.first = first.columns();
     group_.second = second.columns();
     group_.is_own = !problem.cross;
-    choose_weighing(regions > 0);
+    if (regions == 0) choose_sums();
     for (std::size_t column = 0; column < 3; ++column) longest_[column] = grid.longest_group(column);
   }
   SkyCounter(const SkyCounter&) = delete;
@@ -174,23 +177,19 @@ class SkyCounter {
   room::Histogram finish() {
     settle_doubts();
     room::flush_sky_pairs(view_);
-    settle_counts();
-    settle_sums(words_);
-    settle_sums(two_words_);
+    settle_all();
     return std::move(histogram_);
   }
 
  private:
-  /// Finds integers that hold sums of 256 products.
-  void choose_weighing(bool has_regions) {
-    if (!problem_.weighted() || has_regions || problem_.sums.form() == room::WeightSums::Form::shifted) return;
+  /// Chooses integers that hold sums of many products.
+  void choose_sums() {
+    if (!problem_.weighted() || problem_.sums.form() == room::WeightSums::Form::shifted) return;
     const int bits = bits_of(first_.weights) + bits_of(second_.weights);
-    const auto sums = static_cast<std::size_t>(2 * slots_);
-    if (bits > 119) return;
-    small_counts_.resize(sums);
-    weighing_ = bits > 55 ? Weighing::two_words : Weighing::word;
-    if (weighing_ == Weighing::word) words_.resize(sums);
-    else two_words_.resize(sums);
+    if (bits > 127 - least_products_bits) return;
+    most_products_ = std::int64_t{1} << std::min(127 - bits, 32);
+    view_.settle_after = most_products_ / 8;
+    sums_.resize(static_cast<std::size_t>(room::sky_copies * slots_));
   }
   static int bits_of(const std::vector<std::int64_t>& weights) {
     std::uint64_t all = 0;
@@ -296,51 +295,50 @@ class SkyCounter {
     }
     histogram_.rechecked += static_cast<std::uint64_t>(std::exchange(view_.doubts, 0));
   }
-  void settle_row(std::int64_t first) {
-    if (weighing_ == Weighing::word) return weigh_row(first, words_);
-    if (weighing_ == Weighing::two_words) return weigh_row(first, two_words_);
-    for (std::int64_t pair = 0; pair < view_.length; ++pair) {
-      ++histogram_.counts[static_cast<std::size_t>(view_.slots[pair])];
+  /// Adds the weights and regions of the pairs of a first point, which are in the buffer from `begin` on.
+  void settle_row(std::int64_t first, std::int64_t begin) {
+    if (!sums_.empty()) return weigh_row(first, begin);
+    for (std::int64_t pair = begin; pair < view_.length; ++pair)
       add(view_.slots[pair], static_cast<std::size_t>(first), static_cast<std::size_t>(view_.numbers[pair]));
-    }
   }
-  /// Counts and weighs the pairs of a first point. Sums up to 256 products before they are added to the histogram.
-  template <class Sum>
-  void weigh_row(std::int64_t first, std::vector<Sum>& sums) {
-    const Sum weight = first_.weights[static_cast<std::size_t>(first)];
+  void weigh_row(std::int64_t first, std::int64_t begin) {
+    const core::Int128 weight = first_.weights[static_cast<std::size_t>(first)];
     const std::int64_t* const weights = second_.weights.data();
-    const std::int32_t* const slots = view_.slots;
-    const std::int32_t* const numbers = view_.numbers;
-    Sum* const to = sums.data();
-    std::uint8_t* const counts = small_counts_.data();
-    // Sums that take turns need not wait for each other.
-    std::int64_t turn = 0;
-    std::int64_t other_turn = slots_;
-    for (std::int64_t pair = 0, length = view_.length; pair < length; ++pair) {
-      const std::int64_t at = turn + slots[pair];
-      to[at] += weight * weights[numbers[pair]];
-      if (++counts[at] == 0) settle_sum(static_cast<std::size_t>(at), sums, 256);
-      std::swap(turn, other_turn);
+    core::Int128* const sums[] = {sums_.data(), sums_.data() + slots_, sums_.data() + 2 * slots_,
+                                  sums_.data() + 3 * slots_};
+    static_assert(std::size(sums) == room::sky_copies);
+    const std::int32_t* slots = view_.slots + begin;
+    const std::int32_t* numbers = view_.numbers + begin;
+    std::int64_t pairs = view_.length - begin;
+    for (; pairs >= room::sky_copies; pairs -= room::sky_copies) {
+#pragma GCC unroll 4
+      for (core::Int128* const copy : sums) copy[*slots++] += weight * weights[*numbers++];
     }
+    for (; pairs > 0; --pairs) sums[0][*slots++] += weight * weights[*numbers++];
   }
-  template <class Sum>
-  void settle_sum(std::size_t at, std::vector<Sum>& sums, std::uint64_t count) {
-    const auto slot = static_cast<std::int64_t>(at) % slots_;
-    histogram_.counts[static_cast<std::size_t>(slot)] += count;
-    const core::Int128 sum = std::exchange(sums[at], 0);
+
+  /// Adds counters and sums to the histogram if one may overflow before the next call.
+  void settle_counts() {
+    const std::uint32_t* const counts = counts_.data();
+    std::uint32_t most = 0;  // at least the greatest count; slot 0 has no bin
+    for (std::int64_t slot = 1; slot < slots_; ++slot)
+      most |= counts[slot] + counts[slot + slots_] + counts[slot + 2 * slots_] + counts[slot + 3 * slots_];
+    view_.sum_of_counts = 0;
+    const std::int64_t uncounted = view_.full_length + room::sky_buffer_room;
+    if (most + uncounted + view_.settle_after > most_products_) settle_all();
+  }
+  void settle_all() {
+    for (std::int64_t copy = 0; copy < room::sky_copies; ++copy)
+      for (std::int64_t slot = 0; slot < slots_; ++slot) {
+        const auto at = static_cast<std::size_t>(copy * slots_ + slot);
+        histogram_.counts[static_cast<std::size_t>(slot)] += std::exchange(counts_[at], 0);
+        if (!sums_.empty()) settle_sum(slot, std::exchange(sums_[at], 0));
+      }
+  }
+  void settle_sum(std::int64_t slot, core::Int128 sum) {
     const std::uint64_t words[] = {static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64),
                                    sum < 0 ? ~std::uint64_t{0} : 0};
-    room::WeightSums::add_sum(histogram_.sum(slot), words, histogram_.sum_words);
-  }
-  template <class Sum>
-  void settle_sums(std::vector<Sum>& sums) {
-    for (std::size_t at = 0; at < sums.size(); ++at) settle_sum(at, sums, std::exchange(small_counts_[at], 0));
-  }
-  void settle_counts() {
-    for (std::int64_t counter = 0; counter < std::ssize(counts_); ++counter)
-      histogram_.counts[static_cast<std::size_t>(counter % slots_)] +=
-          std::exchange(counts_[static_cast<std::size_t>(counter)], 0);
-    view_.sum_of_counts = 0;
+    if (sum != 0) room::WeightSums::add_sum(histogram_.sum(slot), words, histogram_.sum_words);
   }
   /// Adds the weight of a pair, and the pair to its regions.
   void add(std::int64_t slot, std::size_t one, std::size_t other) {
@@ -369,12 +367,10 @@ class SkyCounter {
   std::unique_ptr<room::SkyList> list_ = std::make_unique<room::SkyList>();
   std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(static_cast<std::size_t>(slots_ * room::sky_copies));
   std::vector<std::int32_t> buffers_ = std::vector<std::int32_t>(5 * room::sky_buffer_room);
-  enum class Weighing : std::uint8_t { any, word, two_words };
-  Weighing weighing_ = Weighing::any;
-  std::vector<std::int64_t> words_;
-  std::vector<core::Int128> two_words_;
-  std::vector<std::uint8_t> small_counts_;
-  std::array<std::int64_t, 3> longest_{};  ///< greatest extents of a group, in steps
+  // Sums of products that are not in the histogram yet, sky_copies per slot that take turns, or none.
+  std::vector<core::Int128> sums_;
+  std::int64_t most_products_ = std::int64_t{1} << 32;  ///< number of pairs that a counter or a sum can hold
+  std::array<std::int64_t, 3> longest_{};               ///< greatest extents of a group, in steps
   room::SkyGroup group_;
   std::vector<Neighbour> neighbours_;
   std::vector<room::SkyRun> runs_;
@@ -458,9 +454,10 @@ class PairCounts {
     constexpr std::uint64_t bytes_of_a_point = 16 + 16 + 4 + 8 + 12 + 12 + 8 + 4 + 4;
     const std::uint64_t of_points =
         bytes_of_a_point * static_cast<std::uint64_t>(points_.rows() + memory_.others.rows());
+    const std::uint64_t of_a_counter = room::sky_copies * (problem_.weighted() ? 20 : 4);
     const std::uint64_t of_a_thread = static_cast<std::uint64_t>(rule_->bins.slots()) *
-                                      static_cast<std::uint64_t>(1 + result_.regions) * 8 *
-                                      static_cast<std::uint64_t>(1 + problem_.sum_words());
+                                      (of_a_counter + static_cast<std::uint64_t>(1 + result_.regions) * 8 *
+                                                          static_cast<std::uint64_t>(1 + problem_.sum_words()));
     const auto bytes = [&](int threads) { return of_points + of_a_thread * static_cast<std::uint64_t>(threads + 2); };
     int fitting = threads_ - 1;
     while (fitting > 0 && !execution::has_memory(bytes(fitting), execution_)) --fitting;

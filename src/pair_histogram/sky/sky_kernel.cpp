@@ -59,9 +59,6 @@ using SkyMask = hn::Mask<SkyFloats>;
 
 // If the squared norm of the sum of two points in reach is smaller, the direction to their midpoint is inaccurate.
 constexpr float least_norm = 1.0F / 16;
-// Added to a float, it leaves the nearest integer in the lowest bits.
-constexpr float rounder = 0x1.8p23F;
-constexpr std::int32_t rounder_bits = 0x4B400000;
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(SkyFloats())); }
 
@@ -157,9 +154,9 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
   const auto first_square = hn::Set(f, view.first_square);
   const auto second_end = hn::Set(f, view.second_end);
   const auto per_length = hn::Set(f, is_across ? view.fixed.per_length : view.even.per_length);
-  const auto before = hn::Set(f, is_across ? view.fixed.before : view.even.before);
-  const auto least = hn::Set(f, is_across ? view.fixed.least : view.even.least);
-  const auto most = hn::Set(f, view.even.most);
+  const auto before = hn::Set(f, is_across ? view.fixed.before : view.even.before - 0.5F);
+  const auto least = hn::Set(f, is_across ? view.fixed.least : view.even.least - 0.5F);
+  const auto most = hn::Set(f, view.even.most - 0.5F);
   const auto certain = hn::Set(f, 0.5F - view.even.doubt);
   const auto doubt_mask = hn::Set(i, view.fixed.doubt_mask);
   const int fixed_shift = view.fixed.shift;
@@ -226,11 +223,10 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
         slot = slot + hn::ShiftRightSame(bits, fixed_shift);
         doubtful = hn::Or(doubtful, hn::RebindMask(f, hn::And(bits, doubt_mask) == hn::Zero(i)));
       } else {
-        const auto middle = hn::Min(value, most) - hn::Set(f, 0.5F);
-        const auto rounded = middle + hn::Set(f, rounder);
-        const auto moved = hn::Abs(middle - (rounded - hn::Set(f, rounder)));
-        slot = slot + (hn::BitCast(i, rounded) - hn::Set(i, rounder_bits));
-        doubtful = hn::Or(doubtful, moved > hn::NegMulAdd(error, per_length, certain));
+        const auto middle = hn::Min(value, most);
+        const auto rounded = hn::Round(middle);
+        slot = slot + truncated(rounded);
+        doubtful = hn::Or(doubtful, hn::Abs(middle - rounded) > hn::NegMulAdd(error, per_length, certain));
       }
     } else if (lookup == SkyLookup::none) {
       slot = slot + hn::Set(i, 1);
@@ -270,10 +266,9 @@ void count_list(SkyView& view, const SkyGroup& group, std::int64_t length, std::
     if (is_full) count_full_buffer(view);
     if (is_full || (view.counted >= view.full_length && view.length >= sky_list / 2)) swap_buffers(view);
     const std::int64_t begin = group.is_own ? std::max<std::int64_t>(0, own + point - group.begin + 1) : 0;
+    const std::int64_t row = view.length;
     count_row<is_midpoint, is_across>(view, table, group, point, begin, length);
-    if (!view.numbers_all) continue;
-    view.settle_row(view.owner, point);
-    view.length = 0;
+    if (view.numbers_all) view.settle_row(view.owner, point, row);
   }
 }
 
@@ -346,9 +341,9 @@ void swap_buffers(SkyView& view) {
   std::fill_n(view.slots + view.length, sky_block, 0);
   std::swap(view.slots, view.full_slots);
   view.sum_of_counts += view.length + sky_block;
-  if (view.sum_of_counts > std::int64_t{1} << 31) view.settle_counts(view.owner);
   view.full_length = view.length;
   view.counted = view.length = 0;
+  if (view.sum_of_counts > view.settle_after) view.settle_counts(view.owner);
 }
 
 void flush_sky_pairs(SkyView& view) {

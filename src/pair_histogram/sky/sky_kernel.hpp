@@ -10,7 +10,7 @@ namespace gradus::pair_histogram_detail {
 
 /// Kernels may read this number of elements past the end of an array.
 constexpr std::int64_t sky_overshoot = 16;
-constexpr std::int64_t sky_list = 2048;
+constexpr std::int64_t sky_list = 1024;
 constexpr std::int64_t sky_list_room = sky_list + 2 * sky_overshoot;
 /// Counters that take turns need not wait for each other.
 constexpr std::int64_t sky_copies = 4;
@@ -85,13 +85,13 @@ struct SkyView {
   std::int32_t* doubtful_first = nullptr;
   std::int32_t* doubtful_second = nullptr;
   std::int64_t doubts = 0;
-  std::uint32_t* counts = nullptr;  ///< sky_copies counters per slot, which take turns; null if `numbers_all`
+  std::uint32_t* counts = nullptr;  ///< sky_copies counters per slot, which take turns
   std::int64_t slot_count = 0;
-  std::int64_t sum_of_counts = 0;
-  /// Called with the pairs of a first point.
-  void (*settle_row)(void* owner, std::int64_t first) = nullptr;
+  std::int64_t sum_of_counts = 0;                     ///< since the last call of `settle_counts`
+  std::int64_t settle_after = std::int64_t{1} << 30;  ///< sum of counts at which `settle_counts` is called
+  /// Called with the pairs of a first point, which are in the buffer from `begin` on.
+  void (*settle_row)(void* owner, std::int64_t first, std::int64_t begin) = nullptr;
   void (*settle_doubts)(void* owner) = nullptr;
-  /// Called before a counter may overflow. Adds the counters up and sets them to zero.
   void (*settle_counts)(void* owner) = nullptr;
   void* owner = nullptr;
 };
