@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -128,14 +129,21 @@ std::int64_t check_regions(VectorView<const std::int32_t> regions, std::int64_t 
   return most + 1;
 }
 
-template <class T>
+/// The parts of a problem that do not depend on the type of the points.
+struct SkyJob {
+  bool is_cross = false;
+  const room::WeightSums* sums = nullptr;  ///< null without weights
+  std::stop_token stop;
+  /// Returns the slot of a pair of sorted points by the canonical rule.
+  std::function<std::int64_t(std::int32_t first, std::int32_t second)> slot;
+};
+
 class SkyCounter {
  public:
-  SkyCounter(const room::Problem<T>& problem, const room::SkyRule& rule, const room::SkyGrid& grid,
-             const room::SkyTables& tables, const room::SkyPoints& first, const room::SkyPoints& second,
-             std::int64_t regions)
-      : problem_(problem), rule_(rule), grid_(grid), first_(first), second_(second), slots_(rule.bins.slots()),
-        histogram_(slots_ * (1 + regions), problem.sum_words()), view_(tables.view()) {
+  SkyCounter(const SkyJob& job, const room::SkyRule& rule, const room::SkyGrid& grid, const room::SkyTables& tables,
+             const room::SkyPoints& first, const room::SkyPoints& second, std::int64_t regions)
+      : job_(job), grid_(grid), first_(first), second_(second), slots_(rule.bins.slots()),
+        histogram_(slots_ * (1 + regions), (job.sums != nullptr ? job.sums->words() : 0)), view_(tables.view()) {
     std::int32_t* number = buffers_.data();
     for (std::int32_t** const column :
          {&view_.slots, &view_.full_slots, &view_.numbers, &view_.doubtful_first, &view_.doubtful_second})
@@ -143,7 +151,7 @@ class SkyCounter {
     view_.list = list_.get();
     view_.counts = counts_.data();
     view_.slot_count = slots_;
-    view_.numbers_all = problem.weighted() || regions > 0;
+    view_.numbers_all = job.sums != nullptr || regions > 0;
     view_.owner = this;
     view_.settle_row = [](void* owner, std::int64_t first, std::int64_t begin) {
       static_cast<SkyCounter*>(owner)->settle_row(first, begin);
@@ -152,7 +160,7 @@ class SkyCounter {
     view_.settle_counts = [](void* owner) { static_cast<SkyCounter*>(owner)->settle_counts(); };
     group_.first = first.columns();
     group_.second = second.columns();
-    group_.is_own = !problem.cross;
+    group_.is_own = !job.is_cross;
     if (regions == 0) choose_sums();
     for (std::size_t column = 0; column < 3; ++column) longest_[column] = grid.longest_group(column);
   }
@@ -163,7 +171,7 @@ class SkyCounter {
   void count(std::int64_t column, std::int64_t begin, std::int64_t end) {
     find_neighbours(column, begin, end);
     for (group_.begin = begin; group_.begin < end; group_.begin = group_.end) {
-      if (problem_.stop.stop_requested()) return;
+      if (job_.stop.stop_requested()) return;
       gather_group(end);
       runs_.clear();
       for (Neighbour& neighbour : neighbours_)
@@ -184,7 +192,7 @@ class SkyCounter {
  private:
   /// Chooses integers that hold sums of many products.
   void choose_sums() {
-    if (!problem_.weighted() || problem_.sums.form() == room::WeightSums::Form::shifted) return;
+    if (!(job_.sums != nullptr) || job_.sums->form() == room::WeightSums::Form::shifted) return;
     const int bits = bits_of(first_.weights) + bits_of(second_.weights);
     if (bits > 127 - least_products_bits) return;
     most_products_ = std::int64_t{1} << std::min(127 - bits, 32);
@@ -215,7 +223,7 @@ class SkyCounter {
       for (const room::SkyNeighbour& other : across) {
         const std::int64_t neighbour = one.cell * grid_.axes[1].cells + other.cell;
         const std::int64_t reach = grid_.key_reach(one.apart * one.apart + other.apart * other.apart);
-        if (reach >= 0 && (problem_.cross || neighbour >= column))
+        if (reach >= 0 && (job_.is_cross || neighbour >= column))
           add_neighbour(neighbour, reach, begin, end, group_.is_own && neighbour == column);
       }
   }
@@ -280,16 +288,11 @@ class SkyCounter {
     return {neighbour.is_own ? std::max(neighbour.begin, group_.begin) : neighbour.begin, neighbour.end};
   }
 
-  room::SkyPoint point(MatrixView<const T> points, const room::SkyPoints& sorted, std::int32_t place) const {
-    return rule_.point(points.row(sorted.order[static_cast<std::size_t>(place)]));
-  }
-
   void settle_doubts() {
     for (std::int64_t doubt = 0; doubt < view_.doubts; ++doubt) {
       const std::int32_t first = view_.doubtful_first[doubt];
       const std::int32_t second = view_.doubtful_second[doubt];
-      const std::int64_t slot =
-          rule_.slot(point(problem_.points, first_, first), point(problem_.second(), second_, second));
+      const std::int64_t slot = job_.slot(first, second);
       ++histogram_.counts[static_cast<std::size_t>(slot)];
       add(slot, static_cast<std::size_t>(first), static_cast<std::size_t>(second));
     }
@@ -354,11 +357,10 @@ class SkyCounter {
     add_weight(there, one, other);
   }
   void add_weight(std::int64_t slot, std::size_t one, std::size_t other) {
-    if (problem_.weighted()) problem_.sums.add(histogram_.sum(slot), first_.weights[one], second_.weights[other]);
+    if ((job_.sums != nullptr)) job_.sums->add(histogram_.sum(slot), first_.weights[one], second_.weights[other]);
   }
 
-  const room::Problem<T>& problem_;
-  const room::SkyRule& rule_;
+  const SkyJob& job_;
   const room::SkyGrid& grid_;
   const room::SkyPoints& first_;
   const room::SkyPoints& second_;
@@ -537,10 +539,16 @@ class PairCounts {
     const core::PhaseTimer timer(result_.report.phases, "count");
     const room::SkyTables tables(*rule_, *grid_);
     const room::SkyPoints& second = problem_.cross ? sorted_others_ : sorted_;
-    std::vector<std::unique_ptr<SkyCounter<T>>> counters;
+    const SkyJob job{problem_.cross, problem_.weighted() ? &problem_.sums : nullptr, problem_.stop,
+                     [&](std::int32_t first, std::int32_t other) {
+                       const auto row = static_cast<std::size_t>(first);
+                       const auto other_row = static_cast<std::size_t>(other);
+                       return rule_->slot(rule_->point(points_.row(sorted_.order[row])),
+                                          rule_->point(problem_.second().row(second.order[other_row])));
+                     }};
+    std::vector<std::unique_ptr<SkyCounter>> counters;
     for (int part = 0; part < threads_; ++part)
-      counters.push_back(
-          std::make_unique<SkyCounter<T>>(problem_, *rule_, *grid_, tables, sorted_, second, result_.regions));
+      counters.push_back(std::make_unique<SkyCounter>(job, *rule_, *grid_, tables, sorted_, second, result_.regions));
     struct Item {
       std::int64_t column;
       std::int64_t begin;

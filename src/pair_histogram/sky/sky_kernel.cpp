@@ -137,9 +137,15 @@ struct FirstTable {
 #endif
 };
 
-template <bool is_midpoint, bool is_across>
+// The kinds of pairs for which code is compiled separately, with a fixed line of sight. The code of `any` examines the
+// view.
+enum Kind { any, across, separation };
+
+template <int kind>
 void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, std::int64_t point, std::int64_t begin,
                std::int64_t end) {
+  const bool is_midpoint = kind == any && view.is_midpoint;
+  const bool is_across = kind == across || (kind == any && view.is_across);
   const SkyFloats f;
   const SkyIntegers i;
   const SkyList& list = *view.list;
@@ -149,7 +155,7 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
 #pragma GCC unroll 3
   for (int dim = 0; dim < 3; ++dim) {
     own[dim] = local(view, group, dim, hn::Set(i, group.first.steps[dim][point]));
-    if constexpr (is_midpoint) own_place[dim] = hn::Set(f, group.first.places[dim][point]);
+    if (is_midpoint) own_place[dim] = hn::Set(f, group.first.places[dim][point]);
   }
   const auto first_square = hn::Set(f, view.first_square);
   const auto second_end = hn::Set(f, view.second_end);
@@ -179,12 +185,12 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
 #pragma GCC unroll 3
     for (int dim = 0; dim < 3; ++dim) apart[dim] = own[dim] - hn::LoadU(f, list.locals[dim] + place);
     auto square = hn::MulAdd(apart[0], apart[0], apart[1] * apart[1]);
-    if constexpr (is_midpoint || !is_across) square = hn::MulAdd(apart[2], apart[2], square);
+    if (is_midpoint || !is_across) square = hn::MulAdd(apart[2], apart[2], square);
     auto second = hn::Abs(apart[2]);
     SkyMask near = square < first_square;
     SkyMask doubtful = hn::FirstN(f, 0);
     auto error = hn::Zero(f);  // of mu
-    if constexpr (is_midpoint) {
+    if (is_midpoint) {
       auto norm = hn::Zero(f);
       SkyVector sum[3];
 #pragma GCC unroll 3
@@ -196,7 +202,7 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
       second = hn::Abs(hn::MulAdd(apart[0], sum[0], hn::MulAdd(apart[1], sum[1], apart[2] * sum[2])));
       const auto inverse = inverse_root(hn::Max(norm, hn::Set(f, least_norm)));
       second = second * inverse;
-      if constexpr (is_across) {
+      if (is_across) {
         const auto x = hn::MulSub(apart[1], sum[2], apart[2] * sum[1]);
         const auto y = hn::MulSub(apart[2], sum[0], apart[0] * sum[2]);
         const auto z = hn::MulSub(apart[0], sum[1], apart[1] * sum[0]);
@@ -205,11 +211,11 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
         near = hn::Or(near, hn::And(doubtful, square < hn::Set(f, view.list_square)));
         square = across;
       }
-    } else if constexpr (is_across) {
+    } else if (is_across) {
       near = hn::And(near, second < second_end);
     }
     auto slot = first_table.place(square, doubtful);
-    if constexpr (!is_across) {
+    if (!is_across) {
       if (lookup != SkyLookup::none) {
         const auto inverse = inverse_root(hn::Max(square, hn::Set(f, 0x1p-100F)));
         second = second * inverse;
@@ -218,7 +224,7 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
     }
     if (HWY_LIKELY(lookup == SkyLookup::even)) {
       const auto value = hn::Max(hn::MulAdd(second, per_length, before), least);
-      if constexpr (is_across) {
+      if (is_across) {
         const auto bits = truncated(value);
         slot = slot + hn::ShiftRightSame(bits, fixed_shift);
         doubtful = hn::Or(doubtful, hn::RebindMask(f, hn::And(bits, doubt_mask) == hn::Zero(i)));
@@ -233,7 +239,7 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
     } else {
       auto other = slot;
       look_up(view.table[1], second + error, slot, doubtful);
-      if constexpr (!is_across) {
+      if (!is_across) {
         look_up(view.table[1], hn::Max(second - error, hn::Zero(f)), other, doubtful);
         doubtful = hn::Or(doubtful, hn::RebindMask(f, slot != other));
       }
@@ -256,7 +262,7 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
   view.counted = counted;
 }
 
-template <bool is_midpoint, bool is_across>
+template <int kind>
 void count_list(SkyView& view, const SkyGroup& group, std::int64_t length, std::int64_t own) {
   // Infinite separations are out of reach.
   hn::StoreU(hn::Set(SkyFloats(), 0x1p127F), SkyFloats(), view.list->locals[0] + length);
@@ -267,13 +273,15 @@ void count_list(SkyView& view, const SkyGroup& group, std::int64_t length, std::
     if (is_full || (view.counted >= view.full_length && view.length >= sky_list / 2)) swap_buffers(view);
     const std::int64_t begin = group.is_own ? std::max<std::int64_t>(0, own + point - group.begin + 1) : 0;
     const std::int64_t row = view.length;
-    count_row<is_midpoint, is_across>(view, table, group, point, begin, length);
+    count_row<kind>(view, table, group, point, begin, length);
     if (view.numbers_all) view.settle_row(view.owner, point, row);
   }
 }
 
-template <bool is_midpoint, bool is_across>
+template <int kind>
 void count_group(SkyView& view, const SkyGroup& group) {
+  const bool is_midpoint = kind == any && view.is_midpoint;
+  const bool is_across = kind == across || (kind == any && view.is_across);
   const SkyFloats f;
   const SkyIntegers i;
   const auto lane_numbers = hn::Iota(i, 0);
@@ -297,24 +305,26 @@ void count_group(SkyView& view, const SkyGroup& group) {
 #pragma GCC unroll 3
       for (int dim = 0; dim < 3; ++dim) {
         hn::StoreU(hn::Compress(locals[dim], near), f, list.locals[dim] + length);
-        if constexpr (is_midpoint)
+        if (is_midpoint)
           hn::StoreU(hn::Compress(hn::LoadU(f, group.second.places[dim] + place), near), f, list.places[dim] + length);
       }
       hn::StoreU(hn::Compress(numbers, hn::RebindMask(i, near)), i, list.numbers + length);
       length += static_cast<std::int64_t>(hn::CountTrue(f, near));
       if (HWY_LIKELY(length < sky_list)) continue;
-      count_list<is_midpoint, is_across>(view, group, length, own);
+      count_list<kind>(view, group, length, own);
       own -= length;
       length = 0;
     }
   }
-  count_list<is_midpoint, is_across>(view, group, length, own);
+  count_list<kind>(view, group, length, own);
 }
 
 void count(SkyView& view, const SkyGroup& group) {
-  if (view.is_midpoint)
-    return view.is_across ? count_group<true, true>(view, group) : count_group<true, false>(view, group);
-  return view.is_across ? count_group<false, true>(view, group) : count_group<false, false>(view, group);
+#if HWY_TARGET == HWY_AVX3
+  if (!view.is_midpoint)
+    return view.is_across ? count_group<across>(view, group) : count_group<separation>(view, group);
+#endif
+  count_group<any>(view, group);
 }
 
 }  // namespace
