@@ -64,7 +64,7 @@ SkyGrid::SkyGrid(const SkyRule& rule, const SkyRange& range, std::int64_t points
     return std::floor(std::min(reaches[column] * pieces, 0x1p15));
   };
   double pieces = 1;
-  for (double more = 2; more <= most_pieces_of_reach; ++more)
+  for (int more = 2; more <= most_pieces_of_reach; ++more)
     if (static_cast<double>(points) * std::min(1.0, 2 / reaches[2]) >=
         points_to_a_search * cells(0, more) * cells(1, more))
       pieces = more;
@@ -153,7 +153,7 @@ SkyRegisters registers_of(const EdgeTableView& table) {
   registers.least = std::bit_cast<float>(table.base << table.shift);
   for (std::int32_t number = 0; number < static_cast<std::int32_t>(intervals_in_registers); ++number) {
     const std::int32_t interval = std::min(number, table.last);
-    const auto at = static_cast<std::size_t>((table.base + number) % static_cast<std::int32_t>(intervals_in_registers));
+    const auto at = static_cast<std::size_t>((std::int64_t{table.base} + number) % intervals_in_registers);
     registers.low[at] = table.low[interval];
     registers.high[at] = table.high[interval];
     registers.place[at] = table.place[interval];
