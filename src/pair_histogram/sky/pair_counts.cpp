@@ -2,7 +2,9 @@
 #include "gradus/pair_histogram_counts.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +37,8 @@ namespace room = pair_histogram_detail;
 namespace {
 
 constexpr std::int64_t points_to_an_item = 256;
+constexpr std::int64_t points_to_a_group = 24;
+constexpr int least_products_bits = 13;  // a sum outside the histogram holds at least 2^13 products
 
 /// Checks edges up to `most`, the last of which is at least `least`.
 void check_edges(const std::vector<double>& edges, const std::string& name, double least, double most) {
@@ -125,118 +129,253 @@ std::int64_t check_regions(VectorView<const std::int32_t> regions, std::int64_t 
   return most + 1;
 }
 
-template <class T>
+/// The parts of a problem that do not depend on the type of the points.
+struct SkyJob {
+  bool is_cross = false;
+  const room::WeightSums* sums = nullptr;  ///< null without weights
+  std::stop_token stop;
+  /// Returns the slot of a pair of sorted points by the canonical rule.
+  std::function<std::int64_t(std::int32_t first, std::int32_t second)> slot;
+};
+
 class SkyCounter {
  public:
-  SkyCounter(const room::Problem<T>& problem, const room::SkyRule& rule, const room::SkyGrid& grid,
-             const room::SkyTables& tables, const room::SkyPoints& first, const room::SkyPoints& second,
-             std::int64_t regions)
-      : problem_(problem), rule_(rule), grid_(grid), first_(first), second_(second), slots_(rule.bins.slots()),
-        histogram_(slots_ * (1 + regions), problem.sum_words()), view_(tables.view()) {
-    float* to = floats_.data();
-    for (float** const column : {&view_.square, &view_.along, &view_.norm})
-      *column = std::exchange(to, to + room::sky_buffer_room);
-    std::int32_t* number = integers_.data();
-    for (std::int32_t** const column : {&view_.first, &view_.second, &view_.slots, &view_.doubtful})
+  SkyCounter(const SkyJob& job, const room::SkyRule& rule, const room::SkyGrid& grid, const room::SkyTables& tables,
+             const room::SkyPoints& first, const room::SkyPoints& second, std::int64_t regions)
+      : job_(job), grid_(grid), first_(first), second_(second), slots_(rule.bins.slots()),
+        histogram_(slots_ * (1 + regions), (job.sums != nullptr ? job.sums->words() : 0)), view_(tables.view()) {
+    std::int32_t* number = buffers_.data();
+    for (std::int32_t** const column :
+         {&view_.slots, &view_.full_slots, &view_.numbers, &view_.doubtful_first, &view_.doubtful_second})
       *column = std::exchange(number, number + room::sky_buffer_room);
-    view_.counts = histogram_.counts.data();
-    view_.settles_all = problem.weighted() || regions > 0;
+    view_.list = list_.get();
+    view_.counts = counts_.data();
+    view_.slot_count = slots_;
+    view_.numbers_all = job.sums != nullptr || regions > 0;
     view_.owner = this;
-    view_.settle = [](void* owner) { static_cast<SkyCounter*>(owner)->settle(); };
+    view_.settle_row = [](void* owner, std::int64_t first, std::int64_t begin) {
+      static_cast<SkyCounter*>(owner)->settle_row(first, begin);
+    };
+    view_.settle_doubts = [](void* owner) { static_cast<SkyCounter*>(owner)->settle_doubts(); };
+    view_.settle_counts = [](void* owner) { static_cast<SkyCounter*>(owner)->settle_counts(); };
+    group_.first = first.columns();
+    group_.second = second.columns();
+    group_.is_own = !job.is_cross;
+    if (regions == 0) choose_sums();
+    for (std::size_t column = 0; column < 3; ++column) longest_[column] = grid.longest_group(column);
   }
   SkyCounter(const SkyCounter&) = delete;
   SkyCounter& operator=(const SkyCounter&) = delete;
 
   /// Counts the pairs whose first points are from `begin` to `end` in a column.
   void count(std::int64_t column, std::int64_t begin, std::int64_t end) {
-    room::SkySegment segment;
-    segment.first = first_.columns();
-    segment.second = second_.columns();
-    segment.first_begin = begin;
-    segment.first_end = end;
-    const auto across = grid_.neighbours(1, column % grid_.axes[1].cells);
-    for (const room::SkyNeighbour& one : grid_.neighbours(0, column / grid_.axes[1].cells))
-      for (const room::SkyNeighbour& other : across) {
-        if (problem_.stop.stop_requested()) return;
-        const std::int64_t neighbour = one.cell * grid_.axes[1].cells + other.cell;
-        segment.is_own = !problem_.cross && neighbour == column;
-        segment.reach = grid_.key_reach(one.apart * one.apart + other.apart * other.apart);
-        if (segment.reach >= 0 && (problem_.cross || neighbour >= column)) count_column(segment, neighbour);
-      }
+    find_neighbours(column, begin, end);
+    for (group_.begin = begin; group_.begin < end; group_.begin = group_.end) {
+      if (job_.stop.stop_requested()) return;
+      gather_group(end);
+      runs_.clear();
+      for (Neighbour& neighbour : neighbours_)
+        if (const room::SkyRun run = next_run(neighbour); run.begin < run.end) runs_.push_back(run);
+      group_.runs = runs_.data();
+      group_.run_count = std::ssize(runs_);
+      room::count_sky_group(view_, group_);
+    }
   }
 
   room::Histogram finish() {
+    settle_doubts();
     room::flush_sky_pairs(view_);
+    settle_all();
     return std::move(histogram_);
   }
 
  private:
-  void count_column(room::SkySegment& segment, std::int64_t column) {
-    const std::int64_t begin = second_.starts[static_cast<std::size_t>(column)];
-    segment.second_end = second_.starts[static_cast<std::size_t>(column + 1)];
-    if (begin == segment.second_end) return;
+  /// Chooses integers that hold sums of many products.
+  void choose_sums() {
+    if (!(job_.sums != nullptr) || job_.sums->form() == room::WeightSums::Form::shifted) return;
+    const int bits = bits_of(first_.weights) + bits_of(second_.weights);
+    if (bits > 127 - least_products_bits) return;
+    most_products_ = std::int64_t{1} << std::min(127 - bits, 32);
+    view_.settle_after = most_products_ / 8;
+    sums_.resize(static_cast<std::size_t>(room::sky_copies * slots_));
+  }
+  static int bits_of(const std::vector<std::int64_t>& weights) {
+    std::uint64_t all = 0;
+    for (const std::int64_t weight : weights) all |= static_cast<std::uint64_t>(std::abs(weight));
+    return std::bit_width(all);
+  }
+
+  /// A column near the column of the group, from the points before which none is in reach of this or a later group.
+  struct Neighbour {
+    std::int64_t begin;
+    std::int64_t end;  ///< end of the last run
+    std::int64_t last;
+    std::int64_t turn;   ///< added to the keys of second points
+    std::int64_t reach;  ///< greatest difference of keys
+    bool is_own;         ///< the column contains the group, and only later points are paired with it
+  };
+
+  /// Finds the columns that may be in reach. The first points' column is the first one.
+  void find_neighbours(std::int64_t column, std::int64_t begin, std::int64_t end) {
+    neighbours_.clear();
+    const auto across = grid_.neighbours(1, column % grid_.axes[1].cells);
+    for (const room::SkyNeighbour& one : grid_.neighbours(0, column / grid_.axes[1].cells))
+      for (const room::SkyNeighbour& other : across) {
+        const std::int64_t neighbour = one.cell * grid_.axes[1].cells + other.cell;
+        const std::int64_t reach = grid_.key_reach(one.apart * one.apart + other.apart * other.apart);
+        if (reach >= 0 && (job_.is_cross || neighbour >= column))
+          add_neighbour(neighbour, reach, begin, end, group_.is_own && neighbour == column);
+      }
+  }
+  void add_neighbour(std::int64_t column, std::int64_t reach, std::int64_t begin, std::int64_t end, bool is_own) {
     constexpr std::int64_t whole_turn = std::int64_t{1} << 32;
-    const std::int64_t* const keys = segment.second.keys;
-    const std::int64_t low = segment.first.keys[segment.first_begin];
-    const std::int64_t high = segment.first.keys[segment.first_end - 1];
-    const bool sees_all = grid_.axes[2].is_periodic && 2 * segment.reach + 1 >= whole_turn;
-    if (sees_all) segment.reach = 2 * whole_turn;
+    const std::int64_t* const keys = group_.second.keys;
+    const std::int64_t low = group_.first.keys[begin];
+    const std::int64_t high = group_.first.keys[end - 1];
+    const std::int64_t first = is_own ? begin : second_.starts[static_cast<std::size_t>(column)];
+    const std::int64_t last = second_.starts[static_cast<std::size_t>(column + 1)];
+    const bool is_periodic = grid_.axes[2].is_periodic;
+    const bool sees_all = is_periodic && 2 * reach + longest_[2] + 2 >= whole_turn;
+    if (sees_all) reach = 2 * whole_turn;
     for (const std::int64_t turn : {std::int64_t{0}, -whole_turn, whole_turn}) {
-      if (turn != 0 && (!grid_.axes[2].is_periodic || sees_all)) break;
-      if (turn < 0 && low - segment.reach >= 0) continue;
-      if (turn > 0 && (segment.is_own || high + segment.reach < whole_turn)) continue;
-      segment.turn = turn;
-      segment.second_begin =
-          std::lower_bound(keys + begin, keys + segment.second_end, low - turn - segment.reach) - keys;
-      if (segment.is_own) segment.second_begin = std::max(segment.second_begin, segment.first_begin);
-      if (segment.second_begin < segment.second_end) room::count_sky_segment(view_, segment);
+      if (first == last || (turn != 0 && (!is_periodic || sees_all))) break;
+      if (turn < 0 && low - reach >= 0) continue;
+      if (turn > 0 && (is_own || high + reach < whole_turn)) continue;
+      const std::int64_t near = std::lower_bound(keys + first, keys + last, low - turn - reach) - keys;
+      if (near == last) continue;
+      neighbours_.push_back({near, near, last, turn, reach, is_own});
+      if (is_own && turn == 0) std::swap(neighbours_.front(), neighbours_.back());
     }
   }
 
-  room::SkyPoint point(MatrixView<const T> points, const room::SkyPoints& sorted, std::int32_t place) const {
-    return rule_.point(points.row(sorted.order[static_cast<std::size_t>(place)]));
+  /// Adds the next points of the column as long as they are close together.
+  void gather_group(std::int64_t end) {
+    std::array<std::int64_t, 3> low{};
+    std::array<std::int64_t, 3> high{};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      low[axis] = high[axis] = grid_.axes[axis].steps(first_.steps[axis][static_cast<std::size_t>(group_.begin)]);
+    end = std::min(end, group_.begin + points_to_a_group);
+    for (group_.end = group_.begin + 1; group_.end < end; ++group_.end) {
+      std::array<std::int64_t, 3> lower = low;
+      std::array<std::int64_t, 3> higher = high;
+      bool is_close = true;
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const std::int64_t steps = grid_.axes[axis].steps(first_.steps[axis][static_cast<std::size_t>(group_.end)]);
+        lower[axis] = std::min(lower[axis], steps);
+        higher[axis] = std::max(higher[axis], steps);
+        is_close = is_close && higher[axis] - lower[axis] <= longest_[axis];
+      }
+      if (!is_close) break;
+      low = lower;
+      high = higher;
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::int64_t middle = low[axis] + (high[axis] - low[axis]) / 2;
+      group_.origin[axis] = static_cast<std::int32_t>(static_cast<std::uint32_t>(middle));
+      group_.half[axis] =
+          room::rounded_up(static_cast<double>(high[axis] - middle + 1) * view_.scale[axis] * (1 + 0x1p-20));
+    }
   }
 
-  void settle() {
+  /// Returns the second points of a column that may be in reach of the group.
+  room::SkyRun next_run(Neighbour& neighbour) const {
+    const std::int64_t* const keys = group_.second.keys;
+    const std::int64_t low = group_.first.keys[group_.begin] - neighbour.turn - neighbour.reach;
+    const std::int64_t high = group_.first.keys[group_.end - 1] - neighbour.turn + neighbour.reach;
+    while (neighbour.begin < neighbour.last && keys[neighbour.begin] < low) ++neighbour.begin;
+    neighbour.end = std::max(neighbour.end, neighbour.begin);
+    while (neighbour.end < neighbour.last && keys[neighbour.end] <= high) ++neighbour.end;
+    return {neighbour.is_own ? std::max(neighbour.begin, group_.begin) : neighbour.begin, neighbour.end};
+  }
+
+  void settle_doubts() {
     for (std::int64_t doubt = 0; doubt < view_.doubts; ++doubt) {
-      const std::int32_t pair = view_.doubtful[doubt];
-      const std::int64_t slot = rule_.slot(point(problem_.points, first_, view_.first[pair]),
-                                           point(problem_.second(), second_, view_.second[pair]));
-      view_.slots[pair] = static_cast<std::int32_t>(slot);
-      --view_.counts[0];
-      ++view_.counts[slot];
+      const std::int32_t first = view_.doubtful_first[doubt];
+      const std::int32_t second = view_.doubtful_second[doubt];
+      const std::int64_t slot = job_.slot(first, second);
+      ++histogram_.counts[static_cast<std::size_t>(slot)];
+      add(slot, static_cast<std::size_t>(first), static_cast<std::size_t>(second));
     }
-    histogram_.rechecked += static_cast<std::uint64_t>(view_.doubts);
-    if (!view_.settles_all) return;
-    for (std::int64_t pair = 0; pair < view_.length; ++pair) {
-      const auto one = static_cast<std::size_t>(view_.first[pair]);
-      const auto other = static_cast<std::size_t>(view_.second[pair]);
-      const std::int64_t slot = view_.slots[pair];
-      add_weight(slot, one, other);
-      if (first_.regions.empty()) continue;
-      const std::int32_t region = first_.regions[one];
-      add_to_region(region, slot, one, other);
-      if (second_.regions[other] != region) add_to_region(second_.regions[other], slot, one, other);
+    histogram_.rechecked += static_cast<std::uint64_t>(std::exchange(view_.doubts, 0));
+  }
+  /// Adds the weights and regions of the pairs of a first point, which are in the buffer from `begin` on.
+  void settle_row(std::int64_t first, std::int64_t begin) {
+    if (!sums_.empty()) return weigh_row(first, begin);
+    for (std::int64_t pair = begin; pair < view_.length; ++pair)
+      add(view_.slots[pair], static_cast<std::size_t>(first), static_cast<std::size_t>(view_.numbers[pair]));
+  }
+  void weigh_row(std::int64_t first, std::int64_t begin) {
+    const core::Int128 weight = first_.weights[static_cast<std::size_t>(first)];
+    const std::int64_t* const weights = second_.weights.data();
+    core::Int128* const sums[] = {sums_.data(), sums_.data() + slots_, sums_.data() + 2 * slots_,
+                                  sums_.data() + 3 * slots_};
+    static_assert(std::size(sums) == room::sky_copies);
+    const std::int32_t* slots = view_.slots + begin;
+    const std::int32_t* numbers = view_.numbers + begin;
+    std::int64_t pairs = view_.length - begin;
+    for (; pairs >= room::sky_copies; pairs -= room::sky_copies) {
+#pragma GCC unroll 4
+      for (core::Int128* const copy : sums) copy[*slots++] += weight * weights[*numbers++];
     }
+    for (; pairs > 0; --pairs) sums[0][*slots++] += weight * weights[*numbers++];
+  }
+
+  /// Adds counters and sums to the histogram if one may overflow before the next call.
+  void settle_counts() {
+    const std::uint32_t* const counts = counts_.data();
+    std::uint32_t most = 0;  // at least the greatest count; slot 0 has no bin
+    for (std::int64_t slot = 1; slot < slots_; ++slot)
+      most |= counts[slot] + counts[slot + slots_] + counts[slot + 2 * slots_] + counts[slot + 3 * slots_];
+    view_.sum_of_counts = 0;
+    const std::int64_t uncounted = view_.full_length + room::sky_buffer_room;
+    if (most + uncounted + view_.settle_after > most_products_) settle_all();
+  }
+  void settle_all() {
+    for (std::int64_t copy = 0; copy < room::sky_copies; ++copy)
+      for (std::int64_t slot = 0; slot < slots_; ++slot) {
+        const auto at = static_cast<std::size_t>(copy * slots_ + slot);
+        histogram_.counts[static_cast<std::size_t>(slot)] += std::exchange(counts_[at], 0);
+        if (!sums_.empty()) settle_sum(slot, std::exchange(sums_[at], 0));
+      }
+  }
+  void settle_sum(std::int64_t slot, core::Int128 sum) {
+    const std::uint64_t words[] = {static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64),
+                                   sum < 0 ? ~std::uint64_t{0} : 0};
+    if (sum != 0) room::WeightSums::add_sum(histogram_.sum(slot), words, histogram_.sum_words);
+  }
+  /// Adds the weight of a pair, and the pair to its regions.
+  void add(std::int64_t slot, std::size_t one, std::size_t other) {
+    add_weight(slot, one, other);
+    if (first_.regions.empty()) return;
+    const std::int32_t region = first_.regions[one];
+    add_to_region(region, slot, one, other);
+    if (second_.regions[other] != region) add_to_region(second_.regions[other], slot, one, other);
   }
   void add_to_region(std::int32_t region, std::int64_t slot, std::size_t one, std::size_t other) {
     const std::int64_t there = (1 + std::int64_t{region}) * slots_ + slot;
-    ++view_.counts[there];
+    ++histogram_.counts[static_cast<std::size_t>(there)];
     add_weight(there, one, other);
   }
   void add_weight(std::int64_t slot, std::size_t one, std::size_t other) {
-    if (problem_.weighted()) problem_.sums.add(histogram_.sum(slot), first_.weights[one], second_.weights[other]);
+    if ((job_.sums != nullptr)) job_.sums->add(histogram_.sum(slot), first_.weights[one], second_.weights[other]);
   }
 
-  const room::Problem<T>& problem_;
-  const room::SkyRule& rule_;
+  const SkyJob& job_;
   const room::SkyGrid& grid_;
   const room::SkyPoints& first_;
   const room::SkyPoints& second_;
   const std::int64_t slots_;
   room::Histogram histogram_;
-  std::vector<float> floats_ = std::vector<float>(3 * room::sky_buffer_room);
-  std::vector<std::int32_t> integers_ = std::vector<std::int32_t>(4 * room::sky_buffer_room);
+  std::unique_ptr<room::SkyList> list_ = std::make_unique<room::SkyList>();
+  std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(static_cast<std::size_t>(slots_ * room::sky_copies));
+  std::vector<std::int32_t> buffers_ = std::vector<std::int32_t>(5 * room::sky_buffer_room);
+  // Sums of products that are not in the histogram yet, sky_copies per slot that take turns, or none.
+  std::vector<core::Int128> sums_;
+  std::int64_t most_products_ = std::int64_t{1} << 32;  ///< number of pairs that a counter or a sum can hold
+  std::array<std::int64_t, 3> longest_{};               ///< greatest extents of a group, in steps
+  room::SkyGroup group_;
+  std::vector<Neighbour> neighbours_;
+  std::vector<room::SkyRun> runs_;
   room::SkyView view_;
 };
 
@@ -317,9 +456,10 @@ class PairCounts {
     constexpr std::uint64_t bytes_of_a_point = 16 + 16 + 4 + 8 + 12 + 12 + 8 + 4 + 4;
     const std::uint64_t of_points =
         bytes_of_a_point * static_cast<std::uint64_t>(points_.rows() + memory_.others.rows());
+    const std::uint64_t of_a_counter = room::sky_copies * (problem_.weighted() ? 20 : 4);
     const std::uint64_t of_a_thread = static_cast<std::uint64_t>(rule_->bins.slots()) *
-                                      static_cast<std::uint64_t>(1 + result_.regions) * 8 *
-                                      static_cast<std::uint64_t>(1 + problem_.sum_words());
+                                      (of_a_counter + static_cast<std::uint64_t>(1 + result_.regions) * 8 *
+                                                          static_cast<std::uint64_t>(1 + problem_.sum_words()));
     const auto bytes = [&](int threads) { return of_points + of_a_thread * static_cast<std::uint64_t>(threads + 2); };
     int fitting = threads_ - 1;
     while (fitting > 0 && !execution::has_memory(bytes(fitting), execution_)) --fitting;
@@ -399,10 +539,16 @@ class PairCounts {
     const core::PhaseTimer timer(result_.report.phases, "count");
     const room::SkyTables tables(*rule_, *grid_);
     const room::SkyPoints& second = problem_.cross ? sorted_others_ : sorted_;
-    std::vector<std::unique_ptr<SkyCounter<T>>> counters;
+    const SkyJob job{problem_.cross, problem_.weighted() ? &problem_.sums : nullptr, problem_.stop,
+                     [&](std::int32_t first, std::int32_t other) {
+                       const auto row = static_cast<std::size_t>(first);
+                       const auto other_row = static_cast<std::size_t>(other);
+                       return rule_->slot(rule_->point(points_.row(sorted_.order[row])),
+                                          rule_->point(problem_.second().row(second.order[other_row])));
+                     }};
+    std::vector<std::unique_ptr<SkyCounter>> counters;
     for (int part = 0; part < threads_; ++part)
-      counters.push_back(
-          std::make_unique<SkyCounter<T>>(problem_, *rule_, *grid_, tables, sorted_, second, result_.regions));
+      counters.push_back(std::make_unique<SkyCounter>(job, *rule_, *grid_, tables, sorted_, second, result_.regions));
     struct Item {
       std::int64_t column;
       std::int64_t begin;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct SkyAxis {
   double reach = 0;  ///< greatest separation of a pair in a bin
 
   std::int64_t key(double coordinate) const;
+  std::int64_t steps(std::int32_t wrapped) const;
   std::int64_t cell(std::int64_t key) const;
   double cell_length() const;
 };
@@ -46,9 +48,13 @@ struct SkyGrid {
 
   SkyGrid(const SkyRule& rule, const SkyRange& range, std::int64_t points);
   std::int64_t columns() const { return axes[0].cells * axes[1].cells; }
+  std::int64_t cells() const { return columns() * axes[2].cells; }
   std::int64_t column(const SkyPoint& point) const;
   /// Returns the cells along an axis that may be in reach of a cell, each once.
   std::vector<SkyNeighbour> neighbours(std::size_t axis, std::int64_t cell) const;
+  /// Returns the greatest extent of a group along an axis, in steps. With more, coordinates relative to the group would
+  /// be inaccurate or, in a box, wrap around within reach.
+  std::int64_t longest_group(std::size_t axis) const;
   /// Returns the greatest difference of keys of two points whose distance across the columns is at least the root of
   /// `square`, in units of the reach across, or a negative number if such points are out of reach.
   std::int64_t key_reach(double square) const;
@@ -63,6 +69,7 @@ class SkyTables {
  private:
   SkyView view_;
   std::vector<EdgeTable> tables_;
+  std::optional<SkyRegisters> registers_;
 };
 
 /// One set of points, sorted.

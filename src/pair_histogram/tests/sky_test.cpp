@@ -9,6 +9,7 @@
 #include "core/philox.hpp"
 #include "gradus/pair_histogram_counts.hpp"
 #include "pair_histogram/sky/exact_number.hpp"
+#include "pair_histogram/sky/sky_rule.hpp"
 #include "pair_histogram/tests/test_problems.hpp"
 #include "tests/helpers.hpp"
 #include "tests/thread_ranks.hpp"
@@ -116,6 +117,82 @@ TEST(Sky, RanksAndThreadsCountTheSame) {
       });
       for (const std::exception_ptr& each : thrown) EXPECT_FALSE(each);
     }
+  }
+}
+
+// Clustered points, many of them on a lattice, so that separations are on edges. One cluster has more points than a
+// list of the kernel.
+Matrix<double> clusters() {
+  Matrix<double> points = tests::uniform(1400, 3, 6);
+  for (std::int64_t row = 0; row < points.rows(); ++row)
+    for (std::int64_t column = 0; column < 3; ++column) {
+      double& value = points(row, column);
+      if (row < 1200) value = 6 + value / 8;
+      if (row % 3 > 0) value = std::round(8 * value) / 8;
+    }
+  return points;
+}
+
+TEST(Sky, TheFilterCountsAsTheRule) {
+  const Matrix<double> points = clusters();
+  std::vector<double> many{0.125};
+  for (int edge = 1; edge < 60; ++edge) many.push_back(0.125 + 0.07 * edge);
+  const std::vector<std::vector<double>> first_edges{{0, 0.5, 1, 2, 5}, {0.25, 0.5, 1, 2, 4}, many};
+  const std::vector<std::vector<double>> second_edges{
+      {0, 0.25, 0.5, 0.75, 1}, {0.25, 0.5, 0.75}, {0, 0.125, 0.5, 1}, {0, 0.2, 0.4, 0.6000000001, 0.8, 1}};
+  std::uint64_t cases = 0;
+  for (const PairCountsKind kind : {PairCountsKind::rp_pi, PairCountsKind::s_mu})
+    for (const bool has_box : {false, true})
+      for (const LineOfSight sight : {LineOfSight::x, LineOfSight::z, LineOfSight::midpoint})
+        for (const auto& edges : first_edges)
+          for (const auto& seconds : second_edges) {
+            const bool has_all = sight == LineOfSight::z && &edges == &first_edges[1] && &seconds == &second_edges[0];
+            const std::int64_t rows = has_all ? points.rows() : 300;
+            PairCountsOptions options{
+                .kind = kind, .edges = edges, .second_edges = seconds, .line_of_sight = sight, .box = {}};
+            if (has_box && sight == LineOfSight::midpoint) continue;
+            if (has_box) options.box = {10, 10, 2 * edges.back()};  // bins reach half of the box
+            const MatrixView<const double> some(points.data(), rows, 3);
+            Matrix<double> wrapped(rows, 3);
+            for (std::int64_t row = 0; row < rows; ++row)
+              for (std::int64_t column = 0; column < 3; ++column)
+                wrapped(row, column) = has_box
+                                           ? std::fmod(some(row, column), options.box[static_cast<std::size_t>(column)])
+                                           : some(row, column);
+            const pair_histogram_detail::SkyRule rule(options);
+            std::vector<std::uint64_t> slots(static_cast<std::size_t>(rule.bins.slots()));
+            for (std::int64_t one = 0; one < rows; ++one)
+              for (std::int64_t other = 0; other < one; ++other)
+                ++slots[static_cast<std::size_t>(
+                    rule.slot(rule.point(wrapped.view().row(one)), rule.point(wrapped.view().row(other))))];
+            const PairCountsResult result = pair_counts(wrapped.view(), options);
+            for (std::int64_t row = 0; row < result.rows; ++row)
+              for (std::int64_t column = 0; column < result.columns; ++column)
+                EXPECT_EQ(result.counts[static_cast<std::size_t>(row * result.columns + column)],
+                          slots[static_cast<std::size_t>((row + 1) * rule.bins.places(1) + column + 1)])
+                    << "case " << cases << ", bin " << row << ", " << column;
+            ++cases;
+          }
+  EXPECT_EQ(cases, 120U);
+}
+
+TEST(Sky, WeightsSumUpInEveryWay) {
+  const Matrix<double> points = clusters();
+  const PairCountsOptions options{.edges = {0, 1, 2}, .second_edges = {0, 1, 2}};
+  const std::vector<std::int32_t> regions(1400, 0);
+  // Sums of 2^13 products or more fit two words, also of signed weights; of some weights fewer fit; some have a wide
+  // range.
+  for (const int bits : {5, 40, 53, 57, 62, 300}) {
+    std::vector<double> weights(1400);
+    for (std::size_t row = 0; row < weights.size(); ++row)
+      weights[row] = (row % 7 == 0 ? -1.0 : 1.0) *
+                     std::ldexp(1.0 + std::ldexp(static_cast<double>(row % 32), -5), row % 2 == 0 ? 0 : 5 - bits);
+    PairCountsMemory<double> memory;
+    memory.weights = weights;
+    const std::vector<double> sums = pair_counts(points.view(), options, memory).weighted;
+    memory.regions = regions;  // one pair at a time
+    EXPECT_EQ(pair_counts(points.view(), options, memory).region_weighted, sums) << bits;
+    EXPECT_GT(std::abs(sums[0]), 1000);
   }
 }
 
