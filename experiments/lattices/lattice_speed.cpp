@@ -8,6 +8,9 @@
 //   weights   a weight for each point
 //   cross     pairs of the first half of the points with the second half
 //   whole=N   N bins, which reach as far as the cell permits, in place of 100 bins of 0.1
+//   cut=N     the same with bins 1.03 times as wide, the last of which is cut off
+//   share=S   with whole or cut: the bins reach S of this distance
+//   few       only the cube, as a box and by its vectors
 //   same=N    N bins up to 0.499 of the least height of all shapes
 //
 // For each shape, prints the median wall time of a call, the median CPU time with minimum and maximum, and the ratio of
@@ -38,6 +41,9 @@ struct Job {
   bool is_cross = false;
   std::int64_t bins = 100;
   double width = 0.1;    ///< 0: the bins reach as far as the cell permits
+  double share = 1;      ///< the reach as a share of half of the least height
+  bool is_cut = false;   ///< the last bin is cut off
+  bool is_few = false;   ///< only two shapes
   bool is_same = false;  ///< the bins reach as far as all cells permit
 };
 
@@ -107,9 +113,14 @@ gradus::PairHistogramResult timed(Shape& shape, const Job& job, const gradus::Ex
   options.box = shape.box;
   options.bins = {.bin_width = job.width, .bins = job.bins};
   if (job.width == 0) {
-    const double reach = half_of(shape.box);
-    options.bins = {.bin_width = reach / static_cast<double>(job.bins), .cutoff = reach};
-    options.bins = gradus::pair_histogram_complete_bins(options);
+    const double reach = job.share * half_of(shape.box);
+    double width = reach / static_cast<double>(job.bins);
+    while (width * static_cast<double>(job.bins) > reach) width = std::nextafter(width, 0.0);
+    options.bins.bin_width = width;
+    if (job.is_cut) {
+      options.bins = {.bin_width = 1.03 * width, .cutoff = reach};
+      options.bins = gradus::pair_histogram_complete_bins(options);
+    }
   }
   const double start = seconds_now();
   const std::clock_t used = std::clock();
@@ -155,6 +166,9 @@ int main(int count, char** words) {
     else if (word == "weights") job.is_weighted = true;
     else if (word == "cross") job.is_cross = true;
     else if (word.starts_with("whole=")) job.bins = bins(), job.width = 0;
+    else if (word.starts_with("cut=")) job.bins = bins(), job.width = 0, job.is_cut = true;
+    else if (word.starts_with("share=")) job.share = std::strtod(word.c_str() + 6, nullptr);
+    else if (word == "few") job.is_few = true;
     else if (word.starts_with("same=")) job.bins = bins(), job.is_same = true;
     else return std::fprintf(stderr, "unknown word: %s\n", word.c_str()), 2;
   }
@@ -173,6 +187,7 @@ int main(int count, char** words) {
   add("long vectors", {10, 0, 0, 37, 10, 0, -55, 23, 10});
   add("flat", {10, 0, 0, 4, 9, 0, 1, 1, 2.2});
   add("elongated", {2, 0, 0, 0.8, 2, 0, 0.7, -0.9, 16});
+  if (job.is_few) shapes.erase(shapes.begin() + 2, shapes.end());
   for (Shape& shape : shapes) {
     shape.singles = gradus::Matrix<float>(points, 3);
     std::copy_n(shape.points.row(0), 3 * points, shape.singles.row(0));
