@@ -7,9 +7,10 @@
 #include "gradus/array.hpp"
 #include "gradus/execution.hpp"
 #include "gradus/export.hpp"
-#include "gradus/pair_histogram_structure_factor.hpp"
 
 namespace gradus {
+
+struct StructureFactorBins;  // in pair_histogram_structure_factor.hpp
 
 struct FrameAverages {
   std::vector<double> mean;   ///< mean of each column; NaN if the column has no values
@@ -32,7 +33,7 @@ struct StructureFactorFrame {
   std::vector<std::uint64_t> vectors;  ///< number of vectors in each bin
 };
 
-/// Returns the means of structure_factor() over the vectors of each bin. Arguments and errors are those of
+/// Returns the means of structure_factor() over the vectors of each bin. Has the arguments and the errors of
 /// structure_factor(), except that a frame may have no points.
 GRADUS_EXPORT StructureFactorFrame structure_factor_in_bins(MatrixView<const double> points,
                                                             const std::vector<double>& box,

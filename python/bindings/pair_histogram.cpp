@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "gradus/frame_averages.hpp"
+#include "gradus/pair_histogram_structure_factor.hpp"
 #include "pair_histogram/api/groups.hpp"
 #include "pair_histogram/options.hpp"
 #include "python/bindings/arrays.hpp"

@@ -77,7 +77,7 @@ def test_the_smallest_wave_of_a_cell():
         least = min(np.linalg.norm(first @ np.array(h)) for h in itertools.product(range(-3, 4), repeat=3) if any(h))
         with pytest.raises(gradus.UsageError, match="smallest wave number") as caught:
             gradus.structure_factor((cell, np.zeros((1, 3))), q_max=least * (1 - 1e-9), q_width=least / 2)
-        assert float(str(caught.value).split("box is ")[1].split(" (")[0]) == pytest.approx(least, rel=1e-12)
+        assert float(str(caught.value).split("this box is ")[1].split(" (")[0]) == pytest.approx(least, rel=1e-12)
         assert gradus.structure_factor((cell, np.zeros((1, 3))), q_max=least * (1 + 1e-9), q_width=least).vectors.sum() == 1
 
 

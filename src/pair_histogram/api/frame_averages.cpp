@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/float_environment.hpp"
+#include "gradus/pair_histogram_structure_factor.hpp"
 
 namespace gradus {
 

@@ -15,7 +15,7 @@
 //   (FilterPlan::error), which also covers the rounding of the boxes. In a periodic box the test uses the difference to
 //   the nearest image and caps separations at half of the box. This is valid because the separation changes no faster
 //   than the difference. In a triclinic cell, boxes along the Cartesian axes also have extents along the vectors, which
-//   tell whether several images are possible (bounds_in_cell).
+//   decide whether several images are possible (bounds_in_cell).
 // * A node of 256 points collects the nodes that a test against it did not settle. Each of its 16 leaves then tests the
 //   leaves of the collected nodes, 32 of these nodes at a time, so that they stay in the cache.
 // * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates the least and greatest
@@ -62,6 +62,9 @@ constexpr std::int64_t packed_leaves = packed_nodes * node_leaves;
 // Boxes, stored by column. Centres have the form of the points' coordinates. The unit of half extents is a cell. In a
 // triclinic cell, half extents along the Cartesian axes are followed by half extents along the vectors, in steps.
 constexpr int extent_limit = 2 * dimension_limit;
+
+// The kernels' parameter D for two leaves of a triclinic cell all of whose pairs have the image of the centres.
+constexpr int in_one_image = 5;
 struct BoxColumns {
   const float* middle[dimension_limit];
   const float* half[extent_limit];
@@ -92,6 +95,9 @@ struct DividedLeaf {
 struct TreeView {
   const float* const* first_points;
   const float* const* second_points;
+  // In a triclinic cell: the Cartesian positions of points relative to the centres of their leaves, in cells.
+  const float* first_local[dimension_limit];
+  const float* second_local[dimension_limit];
   BoxColumns first_nodes;
   BoxColumns first_leaves;
   BoxColumns second_nodes;
@@ -309,52 +315,94 @@ HWY_INLINE EdgeBounds bounds_of_edge(const TreeView& tree, std::int64_t edge) {
   return {hn::Set(Floats(), tree.below_edge[edge]), hn::Set(Floats(), tree.past_edge[edge])};
 }
 
+// Two leaves. `apart` is the separation of their centres, in cells, if all pairs have the image of the centres.
+struct LeafPair {
+  std::int64_t first;
+  DividedLeaf second;
+  float apart[dimension_limit];
+};
+
+// Returns true if all pairs of two leaves in a triclinic cell have the image of the centres, and sets `apart`.
+HWY_INLINE bool have_one_image(const FilterView& view, const TreeView& tree, LeafPair& pair) {
+  constexpr float half_turn = 0x1p31F * (1 - 0x1p-20F);
+  const std::int64_t other = pair.second.number;
+  std::fill_n(pair.apart, dimension_limit, 0.0F);
+  for (int vector = 0; vector < dimension_limit; ++vector) {
+    std::uint32_t ends[2];
+    hwy::CopyBytes<4>(tree.first_leaves.middle[vector] + pair.first, &ends[0]);
+    hwy::CopyBytes<4>(tree.second_leaves.middle[vector] + other, &ends[1]);
+    const auto steps = static_cast<float>(static_cast<std::int32_t>(ends[0] - ends[1]));
+    const float half = tree.first_leaves.half[3 + vector][pair.first] + tree.second_leaves.half[3 + vector][other];
+    if (std::abs(steps) + half >= half_turn) return false;
+    for (int axis = 0; axis < dimension_limit; ++axis) pair.apart[axis] += steps * view.steps[vector][axis];
+  }
+  return true;
+}
+
+// Returns the squared distances of a point of the first leaf and a vector of points of the second.
+template <int D, bool periodic>
+HWY_INLINE FloatVector squared_in_leaves(const FilterView& view, const TreeView& tree, const LeafPair& pair,
+                                         std::int64_t point, std::int64_t place) {
+  if constexpr (D == in_one_image) {
+    const Floats f;
+    auto square = hn::Set(f, 0x1p-60F);
+#pragma GCC unroll 3
+    for (int axis = 0; axis < dimension_limit; ++axis) {
+      const auto second = hn::LoadU(f, tree.second_local[axis] + place) - hn::Set(f, pair.apart[axis]);
+      const auto apart = hn::Set(f, tree.first_local[axis][point]) - second;
+      square = hn::MulAdd(apart, apart, square);
+    }
+    return square;
+  } else {
+    return squared_distances<D, periodic>(view, first_point(tree.first_points, D, point), tree.second_points, place);
+  }
+}
+
 // Queues the doubtful pairs of two leaves. The caller has already counted these pairs as past the edge; the canonical
 // rule corrects the count later.
 template <int D, bool periodic>
-HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, const LeafPair& pair) {
   const Floats f;
   const Integers i;
-  const EdgeBounds edge = bounds_of_edge(tree, other.edge);
+  const EdgeBounds edge = bounds_of_edge(tree, pair.second.edge);
   HWY_ALIGN std::int32_t places[2 * hn::MaxLanes(i)];
-  for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
-    const FirstPoint first = first_point(tree.first_points, D, point);
+  for (std::int64_t point = pair.first * leaf_points; point < (pair.first + 1) * leaf_points; ++point)
     for (std::int64_t lane = 0; lane < leaf_points; lane += float_lanes()) {
-      const std::int64_t place = other.number * leaf_points + lane;
-      const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
+      const std::int64_t place = pair.second.number * leaf_points + lane;
+      const auto square = squared_in_leaves<D, periodic>(view, tree, pair, point, place);
       const auto doubtful = hn::And(square >= edge.below, square < edge.past);
       hn::StoreU(hn::Compress(numbers_from(place), hn::RebindMask(i, doubtful)), i, places);
       const auto count = static_cast<std::int64_t>(hn::CountTrue(f, doubtful));
       for (std::int64_t index = 0; index < count; ++index)
         view.queue[view.queued++] = {static_cast<std::int32_t>(point), places[index],
-                                     static_cast<std::uint32_t>(other.edge) + tree.first_slot};
+                                     static_cast<std::uint32_t>(pair.second.edge) + tree.first_slot};
       if (view.queued >= doubt_limit) view.settle(view.owner);
     }
-  }
 }
 
 // Counts the pairs of two leaves that one edge divides. The function needs no root and keeps the counts in registers.
 template <int D, bool periodic>
-HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, LeafPair pair) {
+  if constexpr (D == in_a_cell)
+    if (HWY_LIKELY(have_one_image(view, tree, pair))) return count_divided<in_one_image, periodic>(view, tree, pair);
   const Numbers u;
-  const EdgeBounds edge = bounds_of_edge(tree, other.edge);
+  const EdgeBounds edge = bounds_of_edge(tree, pair.second.edge);
   const auto one = hn::Set(u, 1);
   auto not_below = hn::Zero(u);
   auto past = hn::Zero(u);
   for (std::int64_t lane = 0; lane < leaf_points; lane += float_lanes()) {
-    const std::int64_t place = other.number * leaf_points + lane;
+    const std::int64_t place = pair.second.number * leaf_points + lane;
 #pragma GCC unroll 16
     for (std::int64_t index = 0; index < leaf_points; ++index) {
-      const FirstPoint first = first_point(tree.first_points, D, leaf * leaf_points + index);
-      const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
+      const auto square = squared_in_leaves<D, periodic>(view, tree, pair, pair.first * leaf_points + index, place);
       not_below = hn::IfThenElse(hn::RebindMask(u, square >= edge.below), not_below + one, not_below);
       past = hn::IfThenElse(hn::RebindMask(u, square >= edge.past), past + one, past);
     }
   }
-  ++tree.at_edge[other.edge];
-  std::uint32_t* const after = tree.after_edge + other.edge * filter_block;
+  ++tree.at_edge[pair.second.edge];
+  std::uint32_t* const after = tree.after_edge + pair.second.edge * filter_block;
   hn::StoreU(hn::LoadU(u, after) + not_below, u, after);
-  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, leaf, other);
+  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, pair);
 }
 
 // Second points as a list of blocks, each of which begins `offset` points after a multiple of filter_block.
@@ -450,7 +498,7 @@ void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Ran
   for (std::int64_t leaf = node * node_leaves; leaf < (node + 1) * node_leaves; ++leaf) {
     pack_leaves<D, periodic>(view, tree, leaf, numbers);
     for (std::int64_t index = 0; index < packed.divided_count; ++index)
-      count_divided<D, periodic>(view, tree, leaf, {packed.divided[index], packed.edges[index]});
+      count_divided<D, periodic>(view, tree, {leaf, {packed.divided[index], packed.edges[index]}, {}});
     if (packed.count > 0) count_packed<D, periodic>(view, tree, leaf);
   }
 }
@@ -557,6 +605,7 @@ class Tree {
     else sort(FilterColumns<T>(problem, plan, points, {}, threads), threads, problem.stop);
     columns_ =
         FilterColumns<T>(problem, plan, points, {order_.data(), static_cast<std::size_t>(order_.size())}, threads);
+    if (problem.triclinic) local_ = Buffer<float>(dimension_limit * padded(size()), 0.0F);
     for (const auto& [boxes, points_of_a_box] : {std::pair(&nodes_, node_points), std::pair(&leaves_, leaf_points)}) {
       if (problem.triclinic) enclose_in_cell(problem, plan, *boxes, points_of_a_box, threads);
       else enclose(*boxes, points_of_a_box, threads, problem.stop);
@@ -568,6 +617,8 @@ class Tree {
   const std::int32_t* order() const { return order_.data(); }
   std::int64_t size() const { return order_.size(); }
   std::int64_t node_count() const { return size() / node_points; }
+  /// Returns the positions along an axis relative to the centres of leaves. Only in a triclinic cell.
+  const float* local(int axis) const { return local_.data() + axis * padded(size()); }
   BoxColumns nodes() { return nodes_.columns(); }
   BoxColumns leaves() { return leaves_.columns(); }
 
@@ -708,10 +759,10 @@ class Tree {
           double steps[dimension_limit];
           for (int vector = 0; vector < dimension_limit; ++vector)
             steps[vector] = static_cast<std::int32_t>(step(vector, point) - step(vector, first));
-          take(steps);
+          take(steps, point);
         }
       };
-      visit([&](const double* steps) {
+      visit([&](const double* steps, std::int64_t) {
         for (int axis = 0; axis < dimension_limit; ++axis) {
           low[axis] = std::min(low[axis], along(steps, axis));
           high[axis] = std::max(high[axis], along(steps, axis));
@@ -727,14 +778,17 @@ class Tree {
             step(vector, first) + static_cast<std::uint32_t>(static_cast<std::int64_t>(middle[vector])));
       }
       double half[extent_limit] = {};
-      visit([&](const double* steps) {
+      visit([&](const double* steps, std::int64_t point) {
         double apart[dimension_limit];
         for (int vector = 0; vector < dimension_limit; ++vector) {
           apart[vector] = steps[vector] - middle[vector];
           half[dimension_limit + vector] = std::max(half[dimension_limit + vector], std::abs(apart[vector]));
         }
-        for (int axis = 0; axis < dimension_limit; ++axis)
-          half[axis] = std::max(half[axis], std::abs(along(apart, axis)));
+        for (int axis = 0; axis < dimension_limit; ++axis) {
+          const double place = along(apart, axis);
+          half[axis] = std::max(half[axis], std::abs(place));
+          if (points_of_a_box == leaf_points) local_[axis * padded(size()) + point] = static_cast<float>(place);
+        }
       });
       for (int extent = 0; extent < extent_limit; ++extent)
         boxes.half(extent)[box] = static_cast<float>(half[extent] * (1 + 0x1p-22));
@@ -745,6 +799,7 @@ class Tree {
   bool integers_ = false;
   double cells_per_step_[dimension_limit] = {1, 1, 1};
   FilterColumns<T> columns_;
+  Buffer<float> local_;
   Buffer<std::int32_t> order_;
   Boxes nodes_;
   Boxes leaves_;
@@ -778,6 +833,10 @@ class TreeCounter {
     const FilterView& view = counters.view();
     tree_.first_points = first.points();
     tree_.second_points = second.points();
+    for (int axis = 0; axis < dimension_limit && problem.triclinic; ++axis) {
+      tree_.first_local[axis] = first.local(axis);
+      tree_.second_local[axis] = second.local(axis);
+    }
     tree_.first_nodes = first.nodes();
     tree_.first_leaves = first.leaves();
     tree_.second_nodes = second.nodes();
@@ -803,7 +862,10 @@ class TreeCounter {
       counts_[height].resize(static_cast<std::size_t>(copies * (slots + 1)));
       tree_.counts[height] = counts_[height].data();
     }
-    set_edge_bounds(plan, problem.bins.thresholds(), slots);
+    // FilterPlan::error_at allows an error of 3 u in an axis of the separation, with u = 2^-24 times the cell's extent.
+    // `in_one_image` has up to 6 u: the centres' separation 2.5 u, the points' places u, the two differences u and 1.5
+    // u.
+    set_edge_bounds(plan, problem.bins.thresholds(), slots, problem.triclinic ? 2 * plan.error : plan.error);
     tree_.nodes = nodes_.data();
     tree_.packed = packed_.data();
   }
@@ -862,14 +924,14 @@ class TreeCounter {
  private:
   // Computes two bounds for the lower edge of each slot. If a squared distance is between the bounds, the canonical
   // rule decides.
-  void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
+  void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots, double error) {
     constexpr double rounding = 0x1p-22;  // relative rounding error of the squares when they are converted to float
     for (std::int64_t place = 0; place < slots; ++place) {
       const std::int64_t slot = place + tree_.first_slot;
       const double threshold = slot == 0 ? 0 : thresholds[static_cast<std::size_t>(slot - 1)];
       const double edge = std::sqrt(threshold) * plan.cells_per_length;
-      const double below = std::max(0.0, edge - plan.error);
-      const double past = edge + plan.error;
+      const double below = std::max(0.0, edge - error);
+      const double past = edge + error;
       below_edge_.push_back(static_cast<float>(below * below * (1 - rounding)));
       past_edge_.push_back(static_cast<float>(past * past * (1 + rounding)));
     }
