@@ -310,12 +310,12 @@ std::string prepared_in(const std::vector<double>& box, double share, std::int64
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> uniform;
   Matrix<double> points(n, 3);
-  for (std::int64_t row = 0; row < n; ++row)
-    for (std::size_t vector = 0; vector < 3; ++vector) {
-      const double fraction = uniform(random);
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        points(row, static_cast<std::int64_t>(axis)) += fraction * box[3 * vector + axis];
-    }
+  for (std::int64_t row = 0; row < n; ++row) {
+    const std::array<double, 3> fractions = {uniform(random), uniform(random), uniform(random)};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      points(row, static_cast<std::int64_t>(axis)) =
+          fractions[0] * box[axis] + fractions[1] * box[3 + axis] + fractions[2] * box[6 + axis];
+  }
   points = room::fold<double>(points.view(), "points", box, {}, {});
   PairHistogramOptions options;
   options.box = box;
