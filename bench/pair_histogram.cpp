@@ -59,7 +59,13 @@ Axis box_axis(PairHistogramOptions& options) {
     const std::vector<std::string> parts = parse_list(label, text);
     constexpr std::size_t with_tilts = 6;
     constexpr std::size_t vectors = 9;
-    if (parts.size() != with_tilts && parts.size() != vectors) {
+    if (parts.size() > 3 && parts.size() != with_tilts && parts.size() != vectors)
+      throw UsageError(
+          fmt::format("{}: there are {} numbers; a box has one length for each coordinate (X,Y,Z), a triclinic "
+                      "cell three lengths and three tilts (LX,LY,LZ,XY,XZ,YZ) or the nine numbers of its "
+                      "vectors",
+                      label, parts.size()));
+    if (parts.size() <= 3) {
       for (const std::string& part : parts) box.push_back(parse_positive(label, part));
       return;
     }
@@ -94,8 +100,8 @@ void complete_bins(PairHistogramOptions& options) {
   if (bins.edges.empty() && bins.bin_width > 0 && bins.bins == 0 && bins.cutoff == 0 &&
       (options.box.empty() || options.periodic == "none"))
     throw UsageError(
-        "--bins is missing: give the number of bins, a --cutoff up to which they go, or a --box, up to half of which "
-        "they go");
+        "--bins is missing: give the number of bins, a --cutoff up to which they go, or a periodic box (--box), up to "
+        "half of which they go");
   options.bins = pair_histogram_complete_bins(options);
 }
 

@@ -41,11 +41,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Calls the function. If it throws, adds the number of the trajectory's frame to the message. If it refuses a box that
-/// is the box of `file`, throws InputError instead.
+/// Calls the function. If it throws, adds the number of the trajectory's frame to the message, and names the option
+/// that was refused. If it refuses a box of the input file, throws InputError instead.
 template <class Function>
-decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, const std::string& file, Function&& function) {
+decltype(auto) naming_frame(const Arguments& arguments, bool is_trajectory, std::int64_t frame, Function&& function) {
   const std::string place = is_trajectory ? fmt::format(" (in frame {}, counted from 0)", frame) : "";
+  const std::string& file = arguments.input;
   const auto name = [&](Error& error) {
     ErrorFields fields = error.fields();
     fields.context += place;
@@ -54,9 +55,10 @@ decltype(auto) naming_frame(bool is_trajectory, std::int64_t frame, const std::s
   try {
     return function();
   } catch (UsageError& error) {
-    if (!file.empty() && error.fields().argument == "box")
+    if (arguments.options.box.empty() && error.fields().argument == "box")
       throw InputError(fmt::format("'{}': {}", file, error.what()),
                        {.code = error_code::bad_input, .file = file, .context = place});
+    name_option(arguments, error);
     name(error);
     throw;
   } catch (InputError& error) {
@@ -100,7 +102,7 @@ void complete_bins_of_frames(Arguments& arguments) {
   const bool is_complete = !arguments.edges.empty() || bins.bins != 0 || bins.cutoff != 0;
   if (is_complete || !arguments.options.box.empty() || files::is_stream(arguments.input)) return;
   files::FrameReader reader(arguments.input, arguments.reading);
-  const double least = naming_frame(false, 0, arguments.input, [&] { return least_reach(arguments, reader); });
+  const double least = naming_frame(arguments, false, 0, [&] { return least_reach(arguments, reader); });
   if (std::isfinite(least)) bins.cutoff = least;
 }
 
@@ -121,7 +123,7 @@ int count_pairs(const Arguments& arguments, const Session& session, files::Frame
   if (session.job && !arguments.others.empty())
     require_same_file(session.ranks(), arguments.others, [&] { return counter->pairs_frames() ? 1U : 0U; });
   while (frame) {
-    naming_frame(reader.is_trajectory(), frames.number(), arguments.options.box.empty() ? arguments.input : "",
+    naming_frame(arguments, reader.is_trajectory(), frames.number(),
                  [&] { counter->add(*frame, [&] { return least_reach_of_all(arguments, reader, frames.seen()); }); });
     const core::Clock::time_point read_start = core::Clock::now();
     frame = frames.next();
@@ -409,7 +411,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
       constexpr std::uint64_t least_resident = std::uint64_t{64} << 20;
       if (reader->is_trajectory() && session.execution.memory_limit > 0)
         pages.emplace(std::max(session.execution.memory_limit / 4, least_resident));
-      if (!reader->is_trajectory()) check_without_frames(*arguments);
+      if (!reader->is_trajectory()) naming_frame(*arguments, false, 0, [&] { check_without_frames(*arguments); });
       if (arguments->frames.needs_count()) arguments->frames.resolve(frames_of(*arguments));
       if (reader->is_trajectory() && !arguments->has_waves()) complete_bins_of_frames(*arguments);
     });
@@ -425,8 +427,7 @@ Action setup_pair_histogram(Options& options, Session& session) {
       return write_structure_factor(
           *arguments, session, frames, std::move(frame),
           [&](const std::function<void()>& function) {
-            naming_frame(reader->is_trajectory(), frames.number(),
-                         arguments->options.box.empty() ? arguments->input : "", function);
+            naming_frame(*arguments, reader->is_trajectory(), frames.number(), function);
           },
           start);
     AtomGroups groups(*arguments, session);

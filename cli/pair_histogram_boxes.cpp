@@ -4,12 +4,43 @@
 #include <algorithm>
 #include <limits>
 
+#include "cli/output.hpp"
 #include "cli/pair_histogram_result.hpp"
+#include "core/text.hpp"
 #include "gradus/error.hpp"
 #include "pair_histogram/arrange.hpp"
+#include "pair_histogram/cell.hpp"
 #include "pair_histogram/prepare.hpp"
 
 namespace gradus::cli::pairs {
+
+void name_option(const Arguments& arguments, Error& error) {
+  ErrorMessage message = error.message();
+  const bool is_given = (message.subject == "box" && !arguments.options.box.empty()) ||
+                        (message.subject == "dimensions" && !arguments.options.dimensions.empty()) ||
+                        (message.subject == "periodic" && !arguments.options.periodic.empty());
+  if (!is_given) return;
+  message.subject = "--" + message.subject;
+  error.set_message(std::move(message));
+}
+
+namespace {
+
+/// Throws UsageError if the number of lengths of --box is neither the number of columns nor of measured columns.
+void require_lengths(const Arguments& arguments, std::int64_t columns) {
+  const std::vector<double>& lengths = arguments.options.box;
+  const auto count = std::ssize(lengths);
+  if (columns == 0 || count == columns || count == std::ssize(arguments.options.dimensions) ||
+      pair_histogram_detail::is_triclinic(lengths))
+    return;
+  std::string each;
+  for (std::int64_t column = 0; column < columns; ++column)
+    each += (column > 0 ? "," : "") + core::number_text(lengths.front());
+  throw UsageError(fmt::format("--box has {}, but the points have {}; give one length for each, such as --box {}",
+                               counted(count, "length"), counted(columns, "coordinate"), each));
+}
+
+}  // namespace
 
 Box box_of(const Arguments& arguments, const files::Frame& frame) {
   const bool is_given = !arguments.options.box.empty();
@@ -23,6 +54,7 @@ Box box_of(const Arguments& arguments, const files::Frame& frame) {
   // --box does not specify an origin. The box therefore gets the origin of the file's box, provided that this origin
   // has as many coordinates as the points.
   if (is_given && frame.points.columns() > 0 && std::ssize(box.origin) != frame.points.columns()) box.origin.clear();
+  if (is_given && !box.lengths.empty()) require_lengths(arguments, frame.points.columns());
   if (box.lengths.empty()) box.periodic = "xyz";
   if (!arguments.options.box_origin.empty()) box.origin = arguments.options.box_origin;
   return box;

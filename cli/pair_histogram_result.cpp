@@ -14,6 +14,7 @@
 #include "cli/pair_histogram_result.hpp"
 #include "core/text.hpp"
 #include "gradus/error.hpp"
+#include "gradus/frame_averages.hpp"
 
 namespace gradus::cli::pairs {
 
@@ -53,16 +54,10 @@ Radial radial_of(const Sum& sum, const Part& part, std::int64_t blocks, bool swa
     of_blocks.push_back(of(counted, points, pairs_per_volume, std::move(uniform)));
   }
   const auto errors_of = [&](std::vector<double> PairHistogramRadialDistribution::*values) {
-    std::vector<double> errors;
-    const auto count = static_cast<double>(blocks);
-    for (std::size_t bin = 0; bin < radial.g.size(); ++bin) {
-      double mean = 0;
-      for (const auto& one : of_blocks) mean += (one.*values)[bin] / count;
-      double squares = 0;
-      for (const auto& one : of_blocks) squares += ((one.*values)[bin] - mean) * ((one.*values)[bin] - mean);
-      errors.push_back(std::sqrt(squares / (count - 1) / count));
-    }
-    return errors;
+    Matrix<double> rows(blocks, std::ssize(radial.g));
+    for (std::int64_t block = 0; block < blocks; ++block)
+      std::ranges::copy(of_blocks[static_cast<std::size_t>(block)].*values, rows.row(block));
+    return standard_errors(rows);
   };
   radial.g_error = errors_of(&PairHistogramRadialDistribution::g);
   radial.coordination_error = errors_of(&PairHistogramRadialDistribution::coordination);

@@ -90,6 +90,9 @@ struct Box {
 /// periodic.
 Box box_of(const Arguments& arguments, const files::Frame& frame);
 
+/// If the error is about an argument that an option of the command line gives, names the option in the message.
+void name_option(const Arguments& arguments, Error& error);
+
 /// Returns the library's options for points in this box.
 PairHistogramOptions options_in(const Arguments& arguments, const Box& box);
 

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,8 +14,10 @@
 #include "core/phases.hpp"
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
+#include "gradus/frame_averages.hpp"
 #include "pair_histogram/arrange.hpp"
 #include "pair_histogram/options.hpp"
+#include "pair_histogram/prepare.hpp"
 
 namespace gradus::cli::pairs {
 
@@ -24,7 +25,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Sums over the frames.
+/// Throws UsageError if waves do not fit the box, because it does not repeat in all directions.
+void require_waves(const Arguments& arguments, const PairHistogramOptions& options) {
+  if (options.box.empty())
+    throw UsageError(
+        fmt::format("--structure-factor sums over the waves that fit a periodic box, and there is none; {}",
+                    arguments.options.periodic == "none" ? "leave out --periodic none" : "give its lengths (--box)"));
+  if (!pair_histogram_has_volume(options))
+    throw UsageError(
+        fmt::format("--structure-factor sums over the waves that fit a box in all directions, and this one repeats "
+                    "only in {0}; sum "
+                    "over the waves of a layer with --dimensions, such as --dimensions xy",
+                    options.periodic));
+}
+
+/// S(q) of the frames.
 class Waves {
  public:
   Waves(const Arguments& arguments, const Session& session)
@@ -33,10 +48,7 @@ class Waves {
   void add(const files::Frame& read) {
     const Box box = box_of(arguments_, read);
     PairHistogramOptions options = options_in(arguments_, box);
-    if (!pair_histogram_has_volume(options))
-      throw UsageError(
-          "--structure-factor: waves fit a box that repeats in all directions; give --box, or of a layer "
-          "--dimensions xy");
+    require_waves(arguments_, options);
     const files::Frame frame = groups_.prepared(read, options);
     const std::string what = shown_path(arguments_.input);
     files::Points all = files::convert(frame.points, files::ElementType::f64, what, session_.execution.stop);
@@ -44,7 +56,8 @@ class Waves {
     MatrixView<const double> points = all.view<double>();
     if (arguments_.selection) {
       const std::vector<std::int64_t> rows = arguments_.selection->rows(frame, what);
-      if (rows.empty()) throw InputError(arguments_.selection->no_match(frame, what));
+      if (rows.empty() && no_match_.empty()) no_match_ = arguments_.selection->no_match(frame, what);
+      if (rows.empty() && !arguments_.selection->is_by_coordinates()) throw InputError(no_match_);
       some = Matrix<double>(std::ssize(rows), points.columns());
       for (std::int64_t at = 0; at < some.rows(); ++at)
         std::copy_n(points.row(rows[static_cast<std::size_t>(at)]), some.columns(), some.row(at));
@@ -52,76 +65,51 @@ class Waves {
     }
     const auto job = pair_histogram_detail::arrange<double>(points, {}, options, cpu::thread_count(session_.execution),
                                                             session_.execution.stop);
-    const StructureFactorBins& bins = arguments_.waves;
-    if (frames_.empty())
-      vectors_ = structure_factor_vectors(job.options.box, bins, job.dimensions < job.points.columns());
-    const std::vector<double> waves = structure_factor_waves(job.options.box, vectors_);
-    const std::vector<double> values = structure_factor(job.points, job.options.box, vectors_, session_.execution);
-    const auto count = static_cast<std::size_t>(bins.count());
-    std::vector<double> mean(count);
-    std::vector<double> wave(count);
-    std::vector<std::uint64_t> in_bin(count);
-    for (std::size_t vector = 0; vector < waves.size(); ++vector) {
-      const auto bin = static_cast<std::size_t>(bins.bin(waves[vector]));
-      mean[bin] += values[vector];
-      wave[bin] += waves[vector];
-      ++in_bin[bin];
-    }
-    if (frames_.empty()) sizes_ = in_bin;
-    q_.resize(count);
-    for (std::size_t bin = 0; bin < count; ++bin) {
-      mean[bin] /= static_cast<double>(in_bin[bin]);  // NaN without vectors
-      q_[bin] += wave[bin] / static_cast<double>(in_bin[bin]);
-    }
-    frames_.push_back(std::move(mean));
+    pair_histogram_detail::check_box(job.options.box, {}, job.points.columns());
+    if (frames_++ == 0)
+      vectors_ = structure_factor_vectors(job.options.box, arguments_.waves, job.dimensions < job.points.columns());
+    const StructureFactorFrame found =
+        structure_factor_in_bins(job.points, job.options.box, vectors_, arguments_.waves, session_.execution);
+    q_.insert(q_.end(), found.q.begin(), found.q.end());
+    s_.insert(s_.end(), found.s.begin(), found.s.end());
+    if (sizes_.empty()) sizes_ = found.vectors;
     points_ += job.points.rows();
+    if (job.points.rows() == 0) ++empty_frames_;
     box_ = box;
   }
 
+  /// Throws InputError if no frame has points.
   Table table() {
-    const std::vector<double> s = mean_of(0, frames_.size());
+    if (points_ == 0 && !no_match_.empty()) throw InputError(no_match_);
+    if (empty_frames_ > 0)
+      session_.note(fmt::format("{}, in which {} matches no atom, {} not count", counted(empty_frames_, "frame"),
+                                "--select", empty_frames_ == 1 ? "does" : "do"));
+    const std::vector<double> q = average_frames(rows_of(q_)).mean;
+    const FrameAverages s = average_frames(rows_of(s_), std::max<std::int64_t>(arguments_.blocks, 1));
     std::vector<double> columns[3];
-    std::vector<std::vector<double>> blocks;
-    for (std::int64_t block = 0; block < arguments_.blocks; ++block)
-      blocks.push_back(mean_of(limit(block), limit(block + 1)));
-    for (std::size_t bin = 0; bin < s.size(); ++bin) {
+    for (std::size_t bin = 0; bin < sizes_.size(); ++bin) {
       if (sizes_[bin] == 0) continue;
-      columns[0].push_back(q_[bin] / static_cast<double>(frames_.size()));
-      columns[1].push_back(s[bin]);
-      if (!blocks.empty()) columns[2].push_back(error_of(blocks, bin));
+      columns[0].push_back(q[bin]);
+      columns[1].push_back(s.mean[bin]);
+      columns[2].push_back(s.error[bin]);
       listed_sizes_.push_back(sizes_[bin]);
     }
     Table table;
     table.add("q", std::move(columns[0]));
     table.add("s", std::move(columns[1]));
-    if (!blocks.empty()) table.add("s_error", std::move(columns[2]));
+    if (arguments_.blocks > 0) table.add("s_error", std::move(columns[2]));
     table.add("vectors", listed_sizes_);
     return table;
   }
 
-  std::int64_t frames() const { return std::ssize(frames_); }
+  std::int64_t frames() const { return frames_; }
   std::int64_t points() const { return points_; }
   std::int64_t vectors() const { return vectors_.rows(); }
   const Box& box() const { return box_; }
 
  private:
-  std::size_t limit(std::int64_t block) const {
-    return frames_.size() * static_cast<std::size_t>(block) / static_cast<std::size_t>(arguments_.blocks);
-  }
-  std::vector<double> mean_of(std::size_t begin, std::size_t end) const {
-    std::vector<double> mean(sizes_.size());
-    for (std::size_t frame = begin; frame < end; ++frame)
-      for (std::size_t bin = 0; bin < mean.size(); ++bin)
-        mean[bin] += frames_[frame][bin] / static_cast<double>(end - begin);
-    return mean;
-  }
-  static double error_of(const std::vector<std::vector<double>>& blocks, std::size_t bin) {
-    const auto count = static_cast<double>(blocks.size());
-    double mean = 0;
-    for (const std::vector<double>& block : blocks) mean += block[bin] / count;
-    double squares = 0;
-    for (const std::vector<double>& block : blocks) squares += (block[bin] - mean) * (block[bin] - mean);
-    return std::sqrt(squares / (count - 1) / count);
+  MatrixView<const double> rows_of(const std::vector<double>& of_frames) const {
+    return {of_frames.data(), frames_, std::ssize(sizes_)};
   }
 
   const Arguments& arguments_;
@@ -130,8 +118,11 @@ class Waves {
   Matrix<std::int64_t> vectors_;
   std::vector<std::uint64_t> sizes_;         ///< number of vectors in each bin in the first frame
   std::vector<std::uint64_t> listed_sizes_;  ///< the sizes of the bins that have vectors
-  std::vector<double> q_;                    ///< sum over the frames of the mean wave number of each bin
-  std::vector<std::vector<double>> frames_;  ///< S(q) of each frame
+  std::vector<double> q_;                    ///< mean wave number of each bin, frame by frame
+  std::vector<double> s_;                    ///< S(q) of each bin, frame by frame
+  std::string no_match_;                     ///< message for the case that the selection matches no atom of any frame
+  std::int64_t frames_ = 0;
+  std::int64_t empty_frames_ = 0;
   std::int64_t points_ = 0;
   Box box_;
 };

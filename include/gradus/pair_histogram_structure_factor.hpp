@@ -46,7 +46,7 @@ struct StructureFactorBins {
 /// each pair of opposites, in increasing order of h, then k, then l. With `vectors_per_bin`, keeps vectors that are
 /// evenly spread over the vectors of their bin. `box` is a box as for structure_factor(). If it is a layer in three
 /// dimensions, `is_flat` is true, and l is 0. Throws UsageError if the bins are invalid, if there are more than a
-/// million, or if q_max is too far: more than 10^8 vectors, or integers above 4096.
+/// million, if no vector is shorter than q_max, or if q_max is too far: more than 10^8 vectors, or integers above 4096.
 GRADUS_EXPORT Matrix<std::int64_t> structure_factor_vectors(const std::vector<double>& box,
                                                             const StructureFactorBins& bins, bool is_flat = false);
 

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "gradus/frame_averages.hpp"
 #include "gradus/pair_histogram_structure_factor.hpp"
 #include "pair_histogram/api/groups.hpp"
 #include "pair_histogram/options.hpp"
@@ -111,22 +112,27 @@ nb::object mass_centers(const Input& points, const Input& rows, const Input& sta
       vector_of<const double>(masses, "masses"), options_of<PairHistogramOptions>(given)));
 }
 
-nb::object structure_factor_of(const Input& points, const std::vector<double>& box, const Input& vectors,
-                               const Request& request) {
+/// Returns the elements (q, s, vectors) of a frame.
+Fields structure_factor_of(const Input& points, const std::vector<double>& box, const Input& vectors, double q_max,
+                           double width, const Request& request) {
   const auto view = matrix_of<const double>(points, "points");
   const auto integers = matrix_of<const std::int64_t>(vectors, "vectors");
-  return to_numpy(
-      Job(request).run([&](const Execution& execution) { return structure_factor(view, box, integers, execution); }));
+  StructureFactorFrame frame = Job(request).run([&](const Execution& execution) {
+    return structure_factor_in_bins(view, box, integers, {q_max, width}, execution);
+  });
+  return nb::make_tuple(to_numpy(std::move(frame.q)), to_numpy(std::move(frame.s)), to_numpy(std::move(frame.vectors)));
+}
+
+/// Returns the elements (mean, error).
+Fields averages(const Input& frames, std::int64_t blocks) {
+  FrameAverages found = average_frames(matrix_of<const double>(frames, "frames"), blocks);
+  return nb::make_tuple(to_numpy(std::move(found.mean)), to_numpy(std::move(found.error)));
 }
 
 /// Returns vectors of the reciprocal lattice as rows of three integers.
 nb::object structure_factor_grid(const std::vector<double>& box, double q_max, double width,
                                  std::int64_t vectors_per_bin, bool is_flat) {
   return to_numpy(structure_factor_vectors(box, {q_max, width, vectors_per_bin}, is_flat));
-}
-
-nb::object waves_of(const std::vector<double>& box, const Input& vectors) {
-  return to_numpy(structure_factor_waves(box, matrix_of<const std::int64_t>(vectors, "vectors")));
 }
 
 /// Returns the elements (s, bound).
@@ -156,10 +162,11 @@ void bind_pair_histogram(nb::module_& module) {
   module.def("pair_histogram_add", &add, arg("sum"), arg("next"));
   module.def("pair_histogram_radial_distribution", &radial_distribution, arg("histogram"), arg("dimensions"),
              arg("points"), arg("pairs_per_volume"), arg("cross"), arg("shells").none());
-  module.def("structure_factor", &structure_factor_of, arg("points"), arg("box"), arg("vectors"), arg("request"));
+  module.def("structure_factor", &structure_factor_of, arg("points"), arg("box"), arg("vectors"), arg("q_max"),
+             arg("width"), arg("request"));
   module.def("structure_factor_vectors", &structure_factor_grid, arg("box"), arg("q_max"), arg("width"),
              arg("vectors_per_bin"), arg("is_flat"));
-  module.def("structure_factor_waves", &waves_of, arg("box"), arg("vectors"));
+  module.def("average_frames", &averages, arg("frames"), arg("blocks"));
   module.def("debye_structure_factor", &debye, arg("histogram"), arg("points"), arg("q"));
   module.def("pair_histogram_mass_centers", &mass_centers, arg("points"), arg("rows"), arg("starts"), arg("masses"),
              arg("options"));

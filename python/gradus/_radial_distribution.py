@@ -224,9 +224,7 @@ def _wanted(frames: Iterator[Frame], wanted: slice | None) -> Iterator[tuple[int
 
 def error_of_blocks(values: list[Array]) -> Array:
     """Returns the standard error of the mean of the blocks' values, NaN for a single block."""
-    if len(values) < 2:
-        return np.full(len(values[0]), np.nan)
-    return np.asarray(np.std(values, axis=0, ddof=1) / np.sqrt(len(values)))
+    return np.asarray(_core.average_frames(np.array(values), len(values))[1])
 
 
 @names_arguments

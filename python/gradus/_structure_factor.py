@@ -10,7 +10,7 @@ import numpy as np
 from gradus import _arrays, _core, _numbers
 from gradus._errors import Error, InputError, UsageError
 from gradus._options import names_arguments, request
-from gradus._radial_distribution import _rows_of, _wanted, error_of_blocks
+from gradus._radial_distribution import _rows_of, _wanted
 from gradus._trajectories import open_source
 
 Array = np.ndarray[Any, Any]
@@ -87,24 +87,17 @@ def structure_factor(
                 points = points[_rows_of(library, source if frame.source is None else frame.source, select, "select", len(points))]
             if grid is None:
                 grid = np.asarray(_core.structure_factor_vectors(box, q_max, q_width, vectors_per_bin or 0, frame.dimensions == "xy"))
-            wave = np.asarray(_core.structure_factor_waves(box, grid))
-            values = np.asarray(_core.structure_factor(
-                np.ascontiguousarray(points, np.float64), box, grid,
+            q, s, in_bin = _core.structure_factor(
+                np.ascontiguousarray(points, np.float64), box, grid, q_max, q_width,
                 request("cpu", None, threads, "none", None, memory_limit, None, None),
-            ))  # fmt: skip
-            count = int(np.ceil(q_max / q_width))  # the vectors exist, so the library has accepted the number of bins
-            bins = np.minimum((wave / q_width).astype(np.int64), count - 1)
-            in_bin = np.bincount(bins, minlength=count)
-            sizes = in_bin if sizes is None else sizes
-            with np.errstate(invalid="ignore"):
-                found.append(np.bincount(bins, values, minlength=count) / in_bin)
-                waves.append(np.bincount(bins, wave, minlength=count) / in_bin)
+            )  # fmt: skip
+            sizes = in_bin.astype(np.int64) if sizes is None else sizes
+            found.append(s)
+            waves.append(q)
         except Error as error:
             error.args = (f"{error} (in frame {number}, counted from 0)",)
             raise
     if sizes is None:
         raise InputError.about("atoms", "there are no frames" if frames is None else f"no frame is among {frames}")
-    some = min(blocks, len(found))
-    limits = [len(found) * block // some for block in range(some + 1)]
-    s_error = error_of_blocks([np.mean(found[low:high], axis=0) for low, high in zip(limits, limits[1:])])
-    return StructureFactorResult(np.mean(waves, axis=0), np.mean(found, axis=0), s_error, sizes, np.array(found), library.unit)
+    s, s_error = _core.average_frames(np.array(found), min(blocks, len(found)))
+    return StructureFactorResult(_core.average_frames(np.array(waves), 1)[0], s, s_error, sizes, np.array(found), library.unit)

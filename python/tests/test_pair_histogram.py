@@ -211,6 +211,8 @@ def test_beyond_half_in_fewer_dimensions_and_refusals():
     np.testing.assert_allclose(layer.shells, disc.shells, rtol=1e-12)
     slab = gradus.pair_histogram(random.uniform(0, 10, (100, 3)), bin_width=0.5, cutoff=7, box=[10, 10, 10], periodic="xy", beyond_half=True)
     assert slab.shells is None and slab.volume is None
+    with pytest.raises(gradus.UsageError, match="beyond_half=True has no effect: there is no periodic box"):
+        gradus.pair_histogram(flat, bin_width=0.5, cutoff=7, beyond_half=True)
     call = {"bin_width": 0.5, "cutoff": 7, "box": [10, 10], "beyond_half": True}
     for variant in ("sequential", "openmp_shared", "openmp_privatized", "simd_brute_force"):
         assert gradus.pair_histogram(flat, variant=variant, **call).counts.tolist() == disc.counts[:14].tolist()

@@ -66,11 +66,29 @@ def test_freud():
     theirs = freud.diffraction.StaticStructureFactorDirect(bins=10, k_max=5, num_sampled_k_points=0)
     theirs.compute((box, points))
     integers = np.array(list(itertools.product(range(9), repeat=3)))  # freud takes one octant of the lattice
-    values = _core.structure_factor(points.astype(float), [10.0] * 3, integers, request("cpu", None, 1, "none", None, None, None, None))
-    waves = np.linalg.norm(integers, axis=1) * TWO_PI / 10
-    for bin in range(2, 10):
-        inside = (waves >= 0.5 * bin) & (waves < 0.5 * bin + 0.5)
-        np.testing.assert_allclose(values[inside].mean(), theirs.S_k[bin], rtol=1e-4)
+    integers = integers[np.linalg.norm(integers, axis=1) * TWO_PI / 10 < 5]
+    values = _core.structure_factor(points.astype(float), [10.0] * 3, integers, 5, 0.5, request("cpu", None, 1, "none", None, None, None, None))[1]
+    np.testing.assert_allclose(values[2:], theirs.S_k[2:], rtol=1e-4)
+
+
+def test_the_smallest_wave_of_a_cell():
+    for cell in (CELL, CELL @ np.diag([1, 1, 3.0]), np.array([[1, 0, 0], [0, 1, 0], [1, 1, 1]]) @ CELL):
+        first = TWO_PI * np.linalg.inv(cell)
+        least = min(np.linalg.norm(first @ np.array(h)) for h in itertools.product(range(-3, 4), repeat=3) if any(h))
+        with pytest.raises(gradus.UsageError, match="smallest wave number") as caught:
+            gradus.structure_factor((cell, np.zeros((1, 3))), q_max=least * (1 - 1e-9), q_width=least / 2)
+        assert float(str(caught.value).split("this box is ")[1].split(" (")[0]) == pytest.approx(least, rel=1e-12)
+        assert gradus.structure_factor((cell, np.zeros((1, 3))), q_max=least * (1 + 1e-9), q_width=least).vectors.sum() == 1
+
+
+def test_averages_leave_out_missing_values():
+    nan = np.nan
+    mean, error = _core.average_frames(np.array([[1.0, nan, 3], [2, nan, nan], [6, nan, nan], [7, 5, nan]]), 2)
+    np.testing.assert_array_equal(mean, [4, 5, 3])
+    np.testing.assert_array_equal(error, [2.5, nan, nan])
+    for blocks in (0, 5):
+        with pytest.raises(gradus.UsageError, match="there are 4 frames"):
+            _core.average_frames(np.zeros((4, 1)), blocks)
 
 
 def test_debye():
@@ -104,6 +122,7 @@ def test_bad_input():
         (([1, 1, 1], points * np.nan), good, "NaN|nan"),
         (([1, 1, 1], points), {"q_max": 0, "q_width": 1}, "q_width"),
         (([1, 1, 1], points), {"q_max": 1e5, "q_width": 1}, "too far"),
+        (([1, 2, 1], points), {"q_max": 3.1, "q_width": 1}, "below q_max 3.1; the smallest wave number of this box is 3.14159"),
         (([1, 1, 1], points), {"q_max": 1e3, "q_width": 1e-9}, "million"),
         (([1, 1, 1], points), {**good, "vectors_per_bin": 0}, "at least 1"),
         (([1, 1, 1], points), {**good, "select": [10]}, "0 to 9.*frame 0"),

@@ -78,9 +78,8 @@ bool tree_pays(const Shape& shape, const execution::Machine& machine) {
   return in_reach * std::min(1.0, 1.4 * side / width) < crossover;
 }
 
-// Trees support only axis-aligned boxes. In a triclinic box, cells pay where a tree would pay in an axis-aligned box.
-// According to measurements with 100,000 points and a reach up to half of the least height, cells take 0.33 to 1 times
-// as long as the filter.
+// In a triclinic box, simd_cells is chosen where a tree would pay in an axis-aligned box. It passes the job to the tree
+// or to the filter if that is faster (tree_pays_in_cell in rungs/simd_cells.cpp).
 const Variant& best_on_cpu(const Shape& shape, const execution::Machine& machine) {
   Shape cube = shape;
   cube.triclinic = false;

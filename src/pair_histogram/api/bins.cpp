@@ -20,6 +20,9 @@ PairHistogramBins pair_histogram_complete_bins(PairHistogramBins bins, const std
 PairHistogramBins pair_histogram_complete_bins(const PairHistogramOptions& options) {
   const core::DefaultFloatEnvironment environment;
   PairHistogramBins bins = options.bins;
+  if (options.beyond_half && (options.box.empty() || options.periodic == "none"))
+    throw UsageError(flag("PairHistogramOptions::beyond_half") + " has no effect: there is no periodic box",
+                     {.code = error_code::no_effect, .argument = "beyond_half"});
   if (!(bins.bin_width > 0) || !bins.edges.empty() || bins.bins != 0) return bins;
   const std::string missing =
       "the number of bins is missing: give it, or a cutoff up to which they go, or a periodic box, up to half of "

@@ -38,6 +38,25 @@ class ReciprocalLattice {
           room::is_triclinic(box) ? std::hypot(box[3 * vector], box[3 * vector + 1], box[3 * vector + 2]) : box[vector];
   }
 
+  /// Returns the smallest wave number. If the box is flat, waves along its third vector do not count.
+  static double smallest_wave(const std::vector<double>& box, bool is_flat) {
+    ReciprocalLattice reduced(box);
+    if (room::is_triclinic(box)) {
+      const room::Cell cell = room::Cell::reduced(box);
+      for (std::size_t vector = 0; vector < 3; ++vector)
+        std::copy_n(cell.reciprocal[vector], 3, reduced.vectors_[vector].begin());
+    }
+    const std::int64_t directions = is_flat ? 2 : reduced.columns_;
+    double smallest = std::numeric_limits<double>::infinity();
+    // The integers of the shortest vector of a reduced lattice are -1, 0 or 1. `code` has them as digits of base 3.
+    for (int code = 0; code < 27; ++code) {
+      const std::int64_t integers[] = {code % 3 - 1, directions > 1 ? code / 3 % 3 - 1 : 0,
+                                       directions > 2 ? code / 9 - 1 : 0};
+      if (const double wave = reduced.wave(integers); wave > 0) smallest = std::min(smallest, wave);
+    }
+    return smallest;
+  }
+
   std::int64_t columns() const { return columns_; }
   /// Returns the largest integer along a vector that a wave up to q_max can have.
   double limit(std::size_t vector, double q_max) const {
@@ -132,6 +151,11 @@ Matrix<std::int64_t> structure_factor_vectors(const std::vector<double>& box, co
         found.insert(found.end(), at.data(), at.data() + columns);
         of_bins.push_back(bins.bin(wave));
       }
+  if (found.empty())
+    throw UsageError("no wave that fits the box is below q_max " + core::number_text(bins.q_max) +
+                         "; the smallest wave number of this box is " +
+                         core::number_text(ReciprocalLattice::smallest_wave(box, is_flat)),
+                     {.code = error_code::out_of_range, .argument = "q_max"});
   const std::int64_t most = bins.vectors_per_bin > 0 ? bins.vectors_per_bin : std::numeric_limits<std::int32_t>::max();
   const std::vector<std::size_t> kept = spread(of_bins, bins.count(), most);
   Matrix<std::int64_t> vectors(std::ssize(kept), lattice.columns());

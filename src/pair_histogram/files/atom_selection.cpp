@@ -23,7 +23,7 @@ class AtomSelection::Parser {
 
   void parse() {
     disjunction();
-    if (!word_.empty()) fail("'and', 'or' or the end is expected, not " + core::excerpt(word_));
+    if (!word_.empty()) fail_with_grammar("'and', 'or' or the end is expected, not " + core::excerpt(word_));
   }
 
  private:
@@ -41,9 +41,26 @@ class AtomSelection::Parser {
 
   [[noreturn]] void fail(const std::string& what) const {
     throw UsageError(std::string(option_) + ": " + core::excerpt(text_) + ", character " + std::to_string(place_ + 1) +
-                     ": " + what +
-                     "; selections are made of 'all', 'type O', 'element H', 'name CA', 'residue SOL', 'id 1-100,205', "
-                     "'index 0-99', 'z 10:20', and of these with 'not', 'and', 'or' and parentheses");
+                     ": " + what);
+  }
+  [[noreturn]] void fail_with_grammar(const std::string& what) const {
+    fail(what +
+         "; selections are made of 'all', 'type O', 'element H', 'name CA', 'residue SOL', 'id 1-100,205', "
+         "'index 0-99', 'z 10:20', and of these with 'not', 'and', 'or' and parentheses");
+  }
+  [[noreturn]] void fail_at_keyword() const {
+    if (word_.empty()) fail_with_grammar(text_.empty() ? "the selection is empty" : "the selection ends too early");
+    std::vector<std::string_view> names;
+    for (const auto& [name, kind] : keys)
+      if (name.size() > 1) names.push_back(name);
+    if (const std::string meant = word_.size() > 2 ? core::did_you_mean(word_, names) : ""; !meant.empty())
+      fail_with_grammar("atoms cannot be selected by " + core::excerpt(word_) + meant);
+    constexpr std::size_t longest_label = 4;
+    const std::string word(word_);
+    fail_with_grammar("atoms cannot be selected by " + core::excerpt(word_) +
+                      (is_value() && word.size() <= longest_label
+                           ? " alone; write 'element " + word + "', 'type " + word + "' or 'name " + word + "'"
+                           : ""));
   }
 
   /// Moves to the next word, parenthesis or comma and puts it in `word_`. At the end, `word_` is empty.
@@ -100,12 +117,7 @@ class AtomSelection::Parser {
       return inner;
     }
     const auto* const key = std::ranges::find(keys, word_, &std::pair<std::string_view, Kind>::first);
-    if (key == keys.end()) {
-      if (word_.empty()) fail("something to select by is missing");
-      std::vector<std::string_view> names;
-      for (const auto& [name, kind] : keys) names.push_back(name);
-      fail("atoms cannot be selected by " + core::excerpt(word_) + core::did_you_mean(word_, names));
-    }
+    if (key == keys.end()) fail_at_keyword();
     take();
     Node node{.kind = key->second, .words = {}, .ranges = {}, .intervals = {}, .left = 0, .right = 0};
     if (node.kind == Kind::all) return add(std::move(node));
@@ -158,7 +170,7 @@ class AtomSelection::Parser {
     const double low = number(word_.substr(0, length), -infinity);
     const double high = number(word_.substr(std::min(length + 1, word_.size())), infinity);
     if (colon == std::string_view::npos || !(low < high))
-      fail(core::excerpt(word_) + " is not a range of coordinates such as 10:20, whose end is above its beginning");
+      fail(core::excerpt(word_) + " is not a range of coordinates A:B, with A below B; 10: and :20 have one end");
     return {low, high};
   }
 
@@ -180,10 +192,10 @@ class AtomSelection::Evaluator {
     const Node& node = selection_.nodes_[number];
     switch (node.kind) {
       case Kind::all: return std::vector<char>(atoms_, 1);
-      case Kind::type: return by_words(node, frame_.labels.types.get(), "types");
-      case Kind::element: return by_words(node, frame_.labels.elements.get(), "elements");
-      case Kind::name: return by_words(node, frame_.labels.names.get(), "names of atoms");
-      case Kind::residue: return by_words(node, frame_.labels.residues.get(), "residues");
+      case Kind::type: return by_words(node, frame_.labels.types.get(), "type");
+      case Kind::element: return by_words(node, frame_.labels.elements.get(), "element");
+      case Kind::name: return by_words(node, frame_.labels.names.get(), "name");
+      case Kind::residue: return by_words(node, frame_.labels.residues.get(), "residue");
       case Kind::id: return by_ids(node);
       case Kind::index: return by_index(node);
       case Kind::x: return by_coordinate(node, 0);
@@ -240,20 +252,20 @@ class AtomSelection::Evaluator {
 
   std::vector<char> by_words(const Node& node, const AtomWords* labels, const char* name) const {
     if (labels == nullptr) {
-      std::string known = "'index'";
+      std::string known = "'x', 'y', 'z', 'index'";
       if (frame_.labels.ids) known += ", 'id'";
       if (frame_.labels.types) known += ", 'type'";
       if (frame_.labels.elements) known += ", 'element'";
       if (frame_.labels.names) known += ", 'name'";
       if (frame_.labels.residues) known += ", 'residue'";
-      fail(std::string("the file has no ") + name + "; what it can be selected by: " + known);
+      fail("the file gives the atoms no " + std::string(name) + "; select by " + known);
     }
     std::vector<char> is_wanted(labels->words.size());
     for (const std::string& word : node.words) {
       const auto found = std::ranges::find(labels->words, word);
       if (found == labels->words.end())
-        fail("no atom has " + core::excerpt(word) + " among its " + name +
-             (labels->words.empty() ? "" : ", which are " + list_of(*labels)));
+        fail("no atom has the " + std::string(name) + " " + core::excerpt(word) +
+             (labels->words.empty() ? "" : "; there are " + list_of(*labels)));
       is_wanted[static_cast<std::size_t>(found - labels->words.begin())] = 1;
     }
     std::vector<char> result(atoms_);

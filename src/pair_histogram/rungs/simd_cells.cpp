@@ -35,9 +35,11 @@
 // group. Each pair is visited from only one of its two points. Sorting takes three passes over the points.
 // Memory: 8 d + 8 bytes per point while sorting, and 4 bytes per cell and sorting thread.
 // Limits: if most points crowd into a few cells, the rung degrades to brute force with overhead. In a triclinic cell,
-// simd_filter takes over if the bins end at, or too close to, half of the least height. Source: B. Quentrec, C. Brot
+// simd_dual_tree or, with few points or weights, simd_filter takes over if the bins end at, or too close to, half of
+// the least height, and simd_dual_tree if it is faster (tree_pays_in_cell). Source: B. Quentrec, C. Brot
 // (1973) for cells; S. Pall, B. Hess, "A flexible algorithm for calculating pair interactions on SIMD architectures"
 // (2013) for groups; M. Sinha, L. Garrison, "Corrfunc" (2020) for pair counts.
+#include "pair_histogram/simd/dual_tree.hpp"
 #include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -201,6 +203,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "core/phases.hpp"
@@ -666,10 +669,36 @@ std::uint64_t bytes_to_sort_into_cells(const Shape& shape, int threads) {
          static_cast<std::uint64_t>(threads) * sizeof(CellList);
 }
 
+namespace {
+
+// Returns true if the dual tree counts faster in a triclinic cell than cells do, or than the filter if the bins end too
+// close to half of the least height for cells. `choose()` selects simd_cells in both cases. Measured with 6,000 to
+// 1,000,000 points in cells of many shapes (docs/decisions/lattices.md).
+template <class T>
+bool tree_pays_in_cell(const Problem<T>& problem, bool are_cells_usable) {
+  constexpr std::int64_t fewest = 5000;
+  constexpr std::int64_t fewest_for_all_pairs = 30000;
+  constexpr double few_in_reach = 0.25;  // as a share of the volume
+  constexpr double few_divided = 0.85;   // share of the pairs of leaves that an edge divides
+  constexpr double leaf_points = 16;
+  const std::int64_t points = std::min(problem.n(), problem.m());
+  if (problem.weighted() || points < fewest) return false;
+  const double volume = std::abs(problem.cell.volume());
+  const double reach = problem.bins.reach();
+  const double leaf_side = std::cbrt(volume * leaf_points / static_cast<double>(points));
+  const bool pays = are_cells_usable
+                        ? 1.4 * leaf_side * static_cast<double>(problem.bins.count()) < few_divided * reach
+                        : points >= fewest_for_all_pairs || 4.19 * reach * reach * reach < few_in_reach * volume;
+  return pays && tree_settles_boxes(problem);
+}
+
+}  // namespace
+
 template <class T>
 Histogram simd_cells(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
   const FilterPlan plan(problem, FilterCoordinates::local, longest_local * problem.bins.reach(), true);
+  if (problem.triclinic && tree_pays_in_cell(problem, plan.usable)) return simd_dual_tree(problem, execution, phases);
   if (!plan.usable) {
     if (problem.triclinic) return simd_filter(problem, execution, phases);
     const core::PhaseTimer timer(phases, "count");
@@ -704,7 +733,10 @@ Histogram simd_cells(const Problem<T>& problem, const Execution& execution, std:
 namespace {
 
 core::Memory cells_memory(const Shape& shape, int threads) {
-  return memory_to_filter(shape, threads, bytes_to_sort_into_cells(shape, threads));
+  const std::uint64_t cells = bytes_to_sort_into_cells(shape, threads);
+  return memory_to_filter(
+      shape, threads,
+      shape.triclinic && !shape.weighted ? std::max(cells, bytes_to_build_trees(shape, threads)) : cells);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@
 //   squares, and checks that both roots are in the same bin. It allows a margin of several times the filter's error
 //   (FilterPlan::error), which also covers the rounding of the boxes. In a periodic box the test uses the difference to
 //   the nearest image and caps separations at half of the box. This is valid because the separation changes no faster
-//   than the difference.
+//   than the difference. In a triclinic cell, boxes along the Cartesian axes also have extents along the vectors, which
+//   decide whether several images are possible (bounds_in_cell).
 // * A node of 256 points collects the nodes that a test against it did not settle. Each of its 16 leaves then tests the
 //   leaves of the collected nodes, 32 of these nodes at a time, so that they stay in the cache.
 // * The remaining work is pairs of leaves of 16 points each. Usually a single edge separates the least and greatest
@@ -30,11 +31,12 @@
 // 1.4 a / w of the pairs remain in three dimensions, and a shrinks as n^(-1/d). The work grows as n^(2 - 1/d), so the
 // method pays for many points and few bins. The range beyond the last edge is treated as one wide bin.
 // Memory: 4 d + 20 bytes per point while the tree is built. Afterwards the points take 4 d + 4 bytes each, and the
-// boxes take d / 2 bytes per point.
+// boxes take d / 2 bytes per point, in a triclinic cell 0.8 d.
 // Limits: no weights; at most 2^28 points.
 // Source: A. Gray, A. Moore, "N-body problems in statistical learning" (2000); Y.-C. Tu, S. Chen, S. Pandit, "Computing
 // distance histograms efficiently in scientific databases" (2009).
 #include "cpu/threads.hpp"
+#include "pair_histogram/simd/dual_tree.hpp"
 #include "pair_histogram/simd/simd_pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -57,10 +59,15 @@ constexpr std::int64_t node_points = node_leaves * leaf_points;
 constexpr std::int64_t packed_nodes = 32;
 constexpr std::int64_t packed_leaves = packed_nodes * node_leaves;
 
-// Boxes, stored by column. Centres have the form of the points' coordinates. The unit of half extents is a cell.
+// Boxes, stored by column. Centres have the form of the points' coordinates. The unit of half extents is a cell. In a
+// triclinic cell, half extents along the Cartesian axes are followed by half extents along the vectors, in steps.
+constexpr int extent_limit = 2 * dimension_limit;
+
+// The kernels' parameter D for two leaves of a triclinic cell all of whose pairs have the image of the centres.
+constexpr int in_one_image = 5;
 struct BoxColumns {
   const float* middle[dimension_limit];
-  const float* half[dimension_limit];
+  const float* half[extent_limit];
 };
 
 // The leaves whose test against the current leaf did not settle all pairs. If a single edge divides a leaf's pairs, the
@@ -70,7 +77,7 @@ struct PackedLeaves {
   alignas(64) std::int32_t divided[room];
   alignas(64) std::int32_t edges[room];
   alignas(64) float middle[dimension_limit][room];
-  alignas(64) float half[dimension_limit][room];
+  alignas(64) float half[extent_limit][room];
   alignas(64) std::int32_t numbers[room];
   alignas(64) std::int32_t unsettled[room];  // leaves of `numbers` that the tests of one point did not settle
   std::int64_t divided_count;
@@ -88,6 +95,9 @@ struct DividedLeaf {
 struct TreeView {
   const float* const* first_points;
   const float* const* second_points;
+  // In a triclinic cell: the Cartesian positions of points relative to the centres of their leaves, in cells.
+  const float* first_local[dimension_limit];
+  const float* second_local[dimension_limit];
   BoxColumns first_nodes;
   BoxColumns first_leaves;
   BoxColumns second_nodes;
@@ -126,18 +136,23 @@ namespace {
 
 using IntegerVector = hn::Vec<Integers>;
 
+template <int D>
+constexpr int coordinates_of = D == in_a_cell ? dimension_limit : D;
+template <int D>
+constexpr int extents_of = D == in_a_cell ? extent_limit : D;
+
 // A box, broadcast to all lanes.
 struct FirstBox {
   FirstPoint middle;
-  FloatVector half[dimension_limit];
+  FloatVector half[extent_limit];
 };
 
 template <int D>
 HWY_INLINE FirstBox first_box(const BoxColumns& boxes, std::int64_t number) {
   FirstBox box;
   box.middle = first_point(boxes.middle, D, number);
-#pragma GCC unroll 3
-  for (int dim = 0; dim < D; ++dim) box.half[dim] = hn::Set(Floats(), boxes.half[dim][number]);
+#pragma GCC unroll 6
+  for (int dim = 0; dim < extents_of<D>; ++dim) box.half[dim] = hn::Set(Floats(), boxes.half[dim][number]);
   return box;
 }
 
@@ -149,6 +164,91 @@ struct OpenBoxes {
   IntegerVector slots;
 };
 
+// Bounds of the squared distances between the points of two boxes, in cells.
+struct SquaredBounds {
+  FloatVector nearest;
+  FloatVector farthest;
+};
+
+// Returns the least squared distance of two boxes whose centres are `apart`.
+HWY_INLINE FloatVector squared_gap(const FloatVector (&apart)[3], const FloatVector (&half)[3]) {
+  auto square = hn::Set(Floats(), 0x1p-60F);
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto gap = hn::Max(hn::Abs(apart[axis]) - half[axis], hn::Zero(Floats()));
+    square = hn::MulAdd(gap, gap, square);
+  }
+  return square;
+}
+
+// Bounds the distances in a triclinic cell. If no difference of fractions can reach half a turn, all pairs of the two
+// boxes have the image of the centres, and the boxes are as in open space. Otherwise the canonical rule chooses, for
+// each vector along which half a turn is possible, the image of the centres or the next one towards them. The lower
+// bound is then the least bound of these images. The upper bound of the centres' image still serves: if a pair has
+// another image, its distance in the image of the centres is at least half of a height, so the bound is past the bins.
+HWY_NOINLINE SquaredBounds bounds_in_cell(const FilterView& view, const FirstBox& first, const BoxColumns& boxes,
+                                          std::int64_t place) {
+  constexpr float half_turn = 0x1p31F * (1 - 0x1p-20F);  // with slack for rounding
+  const Floats f;
+  const Integers i;
+  FloatVector steps[3];
+  FloatVector turns[3];
+  auto crosses = hn::MaskFromVec(hn::Zero(f));
+  auto is_wide = crosses;
+  for (int vector = 0; vector < 3; ++vector) {
+    steps[vector] = hn::ConvertTo(f, hn::BitCast(i, first.middle.coordinates[vector]) -
+                                         hn::BitCast(i, hn::LoadU(f, boxes.middle[vector] + place)));
+    const auto half = first.half[3 + vector] + hn::LoadU(f, boxes.half[3 + vector] + place);
+    const auto may_turn = hn::Abs(steps[vector]) + half >= hn::Set(f, half_turn);
+    turns[vector] = hn::IfThenElseZero(may_turn, hn::CopySign(hn::Set(f, 0x1p32F), steps[vector]));
+    crosses = hn::Or(crosses, may_turn);
+    is_wide = hn::Or(is_wide, half >= hn::Set(f, half_turn));
+  }
+  const auto along = [&](const FloatVector(&numbers)[3], int axis) {
+    auto sum = numbers[0] * hn::Set(f, view.steps[0][axis]);
+    sum = hn::MulAdd(numbers[1], hn::Set(f, view.steps[1][axis]), sum);
+    return hn::MulAdd(numbers[2], hn::Set(f, view.steps[2][axis]), sum);
+  };
+  FloatVector apart[3];
+  FloatVector half[3];
+  auto farthest = hn::Set(f, 0x1p-60F);
+  for (int axis = 0; axis < 3; ++axis) {
+    apart[axis] = along(steps, axis);
+    half[axis] = first.half[axis] + hn::LoadU(f, boxes.half[axis] + place);
+    const auto far = hn::Abs(apart[axis]) + half[axis];
+    farthest = hn::MulAdd(far, far, farthest);
+  }
+  auto nearest = squared_gap(apart, half);
+  if (HWY_LIKELY(hn::AllFalse(f, crosses))) return {nearest, farthest};
+  for (int image = 1; image < 8; ++image) {
+    FloatVector from_turns[3];
+    for (int vector = 0; vector < 3; ++vector)
+      from_turns[vector] = (image >> vector & 1) != 0 ? steps[vector] - turns[vector] : steps[vector];
+    for (int axis = 0; axis < 3; ++axis) apart[axis] = along(from_turns, axis);
+    nearest = hn::Min(nearest, squared_gap(apart, half));
+  }
+  return {hn::IfThenElse(is_wide, hn::Set(f, 0x1p-60F), nearest), farthest};
+}
+
+template <int D, bool periodic>
+HWY_INLINE SquaredBounds squared_bounds(const FilterView& view, const TreeView& tree, const FirstBox& first,
+                                        const BoxColumns& boxes, std::int64_t place) {
+  if constexpr (D == in_a_cell) return bounds_in_cell(view, first, boxes, place);
+  const Floats f;
+  SquaredBounds bounds{hn::Set(f, 0x1p-60F), hn::Set(f, 0x1p-60F)};
+#pragma GCC unroll 3
+  for (int dim = 0; dim < coordinates_of<D>; ++dim) {
+    const auto apart = hn::Abs(
+        separation<periodic>(view, dim, first.middle.coordinates[dim], hn::LoadU(f, boxes.middle[dim] + place)));
+    const auto half = first.half[dim] + hn::LoadU(f, boxes.half[dim] + place);
+    const auto near = hn::Max(apart - half, hn::Zero(f));
+    auto far = apart + half;
+    if constexpr (periodic) far = hn::Min(far, hn::Set(f, tree.longest[dim]));
+    bounds.nearest = hn::MulAdd(near, near, bounds.nearest);
+    bounds.farthest = hn::MulAdd(far, far, bounds.farthest);
+  }
+  return bounds;
+}
+
 // Tests a vector of boxes, which starts at index `place` of `boxes`, against the box `first`. Uses only the lanes
 // [from, to) of the vector. Counts the settled boxes in these lanes, and returns the open ones.
 template <int D, bool periodic>
@@ -158,19 +258,7 @@ HWY_INLINE OpenBoxes settle_boxes(const FilterView& view, const TreeView& tree, 
   const Floats f;
   const Integers i;
   const Numbers u;
-  auto nearest = hn::Set(f, 0x1p-60F);
-  auto farthest = nearest;
-#pragma GCC unroll 3
-  for (int dim = 0; dim < D; ++dim) {
-    const auto apart = hn::Abs(
-        separation<periodic>(view, dim, first.middle.coordinates[dim], hn::LoadU(f, boxes.middle[dim] + place)));
-    const auto half = first.half[dim] + hn::LoadU(f, boxes.half[dim] + place);
-    const auto near = hn::Max(apart - half, hn::Zero(f));
-    auto far = apart + half;
-    if constexpr (periodic) far = hn::Min(far, hn::Set(f, tree.longest[dim]));
-    nearest = hn::MulAdd(near, near, nearest);
-    farthest = hn::MulAdd(far, far, farthest);
-  }
+  const auto [nearest, farthest] = squared_bounds<D, periodic>(view, tree, first, boxes, place);
   const auto greatest = hn::Set(f, view.greatest_square);
   const auto margin = hn::Set(f, tree.margin);
   const auto magic = hn::Set(f, tree.plain_magic);
@@ -227,64 +315,117 @@ HWY_INLINE EdgeBounds bounds_of_edge(const TreeView& tree, std::int64_t edge) {
   return {hn::Set(Floats(), tree.below_edge[edge]), hn::Set(Floats(), tree.past_edge[edge])};
 }
 
+// Two leaves. `apart` is the separation of their centres, in cells, if all pairs have the image of the centres.
+struct LeafPair {
+  std::int64_t first;
+  DividedLeaf second;
+  float apart[dimension_limit];
+};
+
+// Returns true if all pairs of two leaves in a triclinic cell have the image of the centres, and sets `apart`.
+HWY_INLINE bool have_one_image(const FilterView& view, const TreeView& tree, LeafPair& pair) {
+  constexpr float half_turn = 0x1p31F * (1 - 0x1p-20F);
+  const std::int64_t other = pair.second.number;
+  std::fill_n(pair.apart, dimension_limit, 0.0F);
+  for (int vector = 0; vector < dimension_limit; ++vector) {
+    std::uint32_t ends[2];
+    hwy::CopyBytes<4>(tree.first_leaves.middle[vector] + pair.first, &ends[0]);
+    hwy::CopyBytes<4>(tree.second_leaves.middle[vector] + other, &ends[1]);
+    const auto steps = static_cast<float>(static_cast<std::int32_t>(ends[0] - ends[1]));
+    const float half = tree.first_leaves.half[3 + vector][pair.first] + tree.second_leaves.half[3 + vector][other];
+    if (std::abs(steps) + half >= half_turn) return false;
+    for (int axis = 0; axis < dimension_limit; ++axis) pair.apart[axis] += steps * view.steps[vector][axis];
+  }
+  return true;
+}
+
+// Returns the squared distances of a point of the first leaf and a vector of points of the second.
+template <int D, bool periodic>
+HWY_INLINE FloatVector squared_in_leaves(const FilterView& view, const TreeView& tree, const LeafPair& pair,
+                                         std::int64_t point, std::int64_t place) {
+  if constexpr (D == in_one_image) {
+    const Floats f;
+    auto square = hn::Set(f, 0x1p-60F);
+#pragma GCC unroll 3
+    for (int axis = 0; axis < dimension_limit; ++axis) {
+      const auto second = hn::LoadU(f, tree.second_local[axis] + place) - hn::Set(f, pair.apart[axis]);
+      const auto apart = hn::Set(f, tree.first_local[axis][point]) - second;
+      square = hn::MulAdd(apart, apart, square);
+    }
+    return square;
+  } else {
+    return squared_distances<D, periodic>(view, first_point(tree.first_points, D, point), tree.second_points, place);
+  }
+}
+
 // Queues the doubtful pairs of two leaves. The caller has already counted these pairs as past the edge; the canonical
 // rule corrects the count later.
 template <int D, bool periodic>
-HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+HWY_NOINLINE void queue_near_edge(FilterView& view, const TreeView& tree, const LeafPair& pair) {
   const Floats f;
   const Integers i;
-  const EdgeBounds edge = bounds_of_edge(tree, other.edge);
+  const EdgeBounds edge = bounds_of_edge(tree, pair.second.edge);
   HWY_ALIGN std::int32_t places[2 * hn::MaxLanes(i)];
-  for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
-    const FirstPoint first = first_point(tree.first_points, D, point);
+  for (std::int64_t point = pair.first * leaf_points; point < (pair.first + 1) * leaf_points; ++point)
     for (std::int64_t lane = 0; lane < leaf_points; lane += float_lanes()) {
-      const std::int64_t place = other.number * leaf_points + lane;
-      const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
+      const std::int64_t place = pair.second.number * leaf_points + lane;
+      const auto square = squared_in_leaves<D, periodic>(view, tree, pair, point, place);
       const auto doubtful = hn::And(square >= edge.below, square < edge.past);
       hn::StoreU(hn::Compress(numbers_from(place), hn::RebindMask(i, doubtful)), i, places);
       const auto count = static_cast<std::int64_t>(hn::CountTrue(f, doubtful));
       for (std::int64_t index = 0; index < count; ++index)
         view.queue[view.queued++] = {static_cast<std::int32_t>(point), places[index],
-                                     static_cast<std::uint32_t>(other.edge) + tree.first_slot};
+                                     static_cast<std::uint32_t>(pair.second.edge) + tree.first_slot};
       if (view.queued >= doubt_limit) view.settle(view.owner);
     }
-  }
 }
 
 // Counts the pairs of two leaves that one edge divides. The function needs no root and keeps the counts in registers.
 template <int D, bool periodic>
-HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, std::int64_t leaf, DividedLeaf other) {
+HWY_INLINE void count_divided(FilterView& view, const TreeView& tree, LeafPair pair) {
+  if constexpr (D == in_a_cell)
+    if (HWY_LIKELY(have_one_image(view, tree, pair))) return count_divided<in_one_image, periodic>(view, tree, pair);
   const Numbers u;
-  const EdgeBounds edge = bounds_of_edge(tree, other.edge);
+  const EdgeBounds edge = bounds_of_edge(tree, pair.second.edge);
   const auto one = hn::Set(u, 1);
   auto not_below = hn::Zero(u);
   auto past = hn::Zero(u);
   for (std::int64_t lane = 0; lane < leaf_points; lane += float_lanes()) {
-    const std::int64_t place = other.number * leaf_points + lane;
+    const std::int64_t place = pair.second.number * leaf_points + lane;
 #pragma GCC unroll 16
     for (std::int64_t index = 0; index < leaf_points; ++index) {
-      const FirstPoint first = first_point(tree.first_points, D, leaf * leaf_points + index);
-      const auto square = squared_distances<D, periodic>(view, first, tree.second_points, place);
+      const auto square = squared_in_leaves<D, periodic>(view, tree, pair, pair.first * leaf_points + index, place);
       not_below = hn::IfThenElse(hn::RebindMask(u, square >= edge.below), not_below + one, not_below);
       past = hn::IfThenElse(hn::RebindMask(u, square >= edge.past), past + one, past);
     }
   }
-  ++tree.at_edge[other.edge];
-  std::uint32_t* const after = tree.after_edge + other.edge * filter_block;
+  ++tree.at_edge[pair.second.edge];
+  std::uint32_t* const after = tree.after_edge + pair.second.edge * filter_block;
   hn::StoreU(hn::LoadU(u, after) + not_below, u, after);
-  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, leaf, other);
+  if (HWY_UNLIKELY(!hn::AllTrue(u, not_below == past))) queue_near_edge<D, periodic>(view, tree, pair);
 }
 
-// Counts the pairs of a point with the leaves that the point's tests did not settle.
+// Second points as a list of blocks, each of which begins `offset` points after a multiple of filter_block.
+struct BlocksFrom {
+  const std::int32_t* blocks;
+  std::int64_t offset;
+  std::int64_t operator()(std::int64_t vector) const {
+    const std::int64_t to_a_block = filter_block / float_lanes();
+    return blocks[vector / to_a_block] * filter_block + offset + vector % to_a_block * float_lanes();
+  }
+};
+
+// Counts the pairs of a point with the blocks of PackedLeaves::unsettled.
 template <int D, bool periodic, int joint>
-HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
-  count_row<D, periodic, joint>(
-      view, first_point(tree.first_points, D, point), tree.second_points, ListedBlocks{tree.packed->unsettled},
-      {leaves * (filter_block / float_lanes()) - 1, float_lanes()}, PairNumbers{point, nullptr}, Weights{});
+HWY_NOINLINE void unsettled_kernel(FilterView& view, const TreeView& tree, std::int64_t point, RowEnd end,
+                                   std::int64_t offset) {
+  count_row<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points,
+                                BlocksFrom{tree.packed->unsettled, offset}, end, PairNumbers{point, nullptr},
+                                Weights{});
 }
 template <int D, bool periodic>
-void count_unsettled(FilterView& view, const TreeView& tree, std::int64_t point, std::int64_t leaves) {
-  GRADUS_PAIR_KERNEL_JOINT(unsettled_kernel, D, periodic, view, tree, point, leaves)
+void count_unsettled(FilterView& view, const TreeView& tree, std::int64_t point, RowEnd end, std::int64_t offset) {
+  GRADUS_PAIR_KERNEL_JOINT(unsettled_kernel, D, periodic, view, tree, point, end, offset)
 }
 
 // Counts the pairs of a leaf's points with the packed leaves that several edges divide.
@@ -292,8 +433,9 @@ template <int D, bool periodic>
 HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int64_t leaf) {
   const Integers i;
   PackedLeaves& packed = *tree.packed;
-  const BoxColumns boxes = {{packed.middle[0], packed.middle[1], packed.middle[2]},
-                            {packed.half[0], packed.half[1], packed.half[2]}};
+  BoxColumns boxes;
+  for (int dim = 0; dim < dimension_limit; ++dim) boxes.middle[dim] = packed.middle[dim];
+  for (int dim = 0; dim < extent_limit; ++dim) boxes.half[dim] = packed.half[dim];
   FirstBox box;
   for (auto& half : box.half) half = hn::Zero(Floats());
   for (std::int64_t point = leaf * leaf_points; point < (leaf + 1) * leaf_points; ++point) {
@@ -305,7 +447,9 @@ HWY_NOINLINE void count_packed(FilterView& view, const TreeView& tree, std::int6
       hn::StoreU(hn::Compress(hn::LoadU(i, packed.numbers + place), open), i, packed.unsettled + unsettled);
       unsettled += static_cast<std::int64_t>(hn::CountTrue(i, open));
     }
-    if (unsettled > 0) count_unsettled<D, periodic>(view, tree, point, unsettled);
+    if (unsettled > 0)
+      count_unsettled<D, periodic>(view, tree, point, {unsettled * (filter_block / float_lanes()) - 1, float_lanes()},
+                                   0);
   }
 }
 
@@ -332,12 +476,13 @@ HWY_INLINE void pack_leaves(const FilterView& view, const TreeView& tree, std::i
       if (hn::AllFalse(i, others)) continue;
       const auto other_floats = hn::RebindMask(f, others);
 #pragma GCC unroll 3
-      for (int dim = 0; dim < D; ++dim) {
+      for (int dim = 0; dim < coordinates_of<D>; ++dim)
         hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.middle[dim] + place), other_floats), f,
                    packed.middle[dim] + count);
+#pragma GCC unroll 6
+      for (int dim = 0; dim < extents_of<D>; ++dim)
         hn::StoreU(hn::Compress(hn::LoadU(f, tree.second_leaves.half[dim] + place), other_floats), f,
                    packed.half[dim] + count);
-      }
       hn::StoreU(hn::Compress(places, others), i, packed.numbers + count);
       count += static_cast<std::int64_t>(hn::CountTrue(i, others));
     }
@@ -353,31 +498,35 @@ void leaves_kernel(FilterView& view, TreeView& tree, std::int64_t node, cpu::Ran
   for (std::int64_t leaf = node * node_leaves; leaf < (node + 1) * node_leaves; ++leaf) {
     pack_leaves<D, periodic>(view, tree, leaf, numbers);
     for (std::int64_t index = 0; index < packed.divided_count; ++index)
-      count_divided<D, periodic>(view, tree, leaf, {packed.divided[index], packed.edges[index]});
+      count_divided<D, periodic>(view, tree, {leaf, {packed.divided[index], packed.edges[index]}, {}});
     if (packed.count > 0) count_packed<D, periodic>(view, tree, leaf);
   }
 }
 
-// Counts all pairs of a point with a range of other points. Used for the points after the last full node.
-template <int D, bool periodic, int joint>
-void point_kernel(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
-  count_run<D, periodic, joint>(view, first_point(tree.first_points, D, point), tree.second_points, range.begin,
-                                range.end, PairNumbers{point, nullptr}, Weights{});
-}
-
+// Counts all pairs of a point with a range of other points: of the same leaf, or after the last full node.
 template <int D, bool periodic>
-void point_of_shape(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
-  GRADUS_PAIR_KERNEL_JOINT(point_kernel, D, periodic, view, tree, point, range)
+void range_kernel(FilterView& view, const TreeView& tree, std::int64_t point, cpu::Range range) {
+  std::int32_t* const blocks = tree.packed->unsettled;
+  for (std::int64_t begin = range.begin; begin < range.end; begin += packed_leaves * filter_block) {
+    const std::int64_t count = std::min(packed_leaves * filter_block, range.end - begin);
+    for (std::int64_t block = 0; block * filter_block < count; ++block)
+      blocks[block] = static_cast<std::int32_t>(begin / filter_block + block);
+    const std::int64_t last = (count - 1) / float_lanes();
+    count_unsettled<D, periodic>(view, tree, point, {last, count - last * float_lanes()}, begin % filter_block);
+  }
 }
 
 void find_nodes(FilterView& view, TreeView& tree, std::int64_t node) {
+  if (view.triclinic) return nodes_kernel<in_a_cell, true>(view, tree, node);
   GRADUS_PAIR_KERNEL(nodes_kernel, view, tree, node)
 }
 void count_leaves(FilterView& view, TreeView& tree, std::int64_t node, cpu::Range numbers) {
+  if (view.triclinic) return leaves_kernel<in_a_cell, true>(view, tree, node, numbers);
   GRADUS_PAIR_KERNEL(leaves_kernel, view, tree, node, numbers)
 }
 void count_point(FilterView& view, TreeView& tree, std::int64_t point, cpu::Range range) {
-  GRADUS_PAIR_KERNEL(point_of_shape, view, tree, point, range)
+  if (view.triclinic) return range_kernel<in_a_cell, true>(view, tree, point, range);
+  GRADUS_PAIR_KERNEL(range_kernel, view, tree, point, range)
 }
 
 }  // namespace
@@ -420,22 +569,22 @@ struct TreePoint {
 class Boxes {
  public:
   Boxes() = default;
-  Boxes(std::int64_t count, std::int64_t dimensions)
-      : stride_(count + filter_block), dimensions_(dimensions), values_(2 * dimensions * stride_, 0.0F) {}
+  Boxes(std::int64_t count, std::int64_t dimensions, std::int64_t extents)
+      : stride_(count + filter_block), dimensions_(dimensions), extents_(extents),
+        values_((dimensions + extents) * stride_, 0.0F) {}
   float* middle(std::int64_t dim) { return values_.data() + dim * stride_; }
   float* half(std::int64_t dim) { return values_.data() + (dimensions_ + dim) * stride_; }
   BoxColumns columns() {
     BoxColumns columns{};
-    for (std::int64_t dim = 0; dim < dimensions_; ++dim) {
-      columns.middle[dim] = middle(dim);
-      columns.half[dim] = half(dim);
-    }
+    for (std::int64_t dim = 0; dim < dimensions_; ++dim) columns.middle[dim] = middle(dim);
+    for (std::int64_t dim = 0; dim < extents_; ++dim) columns.half[dim] = half(dim);
     return columns;
   }
 
  private:
   std::int64_t stride_ = 0;
   std::int64_t dimensions_ = 0;
+  std::int64_t extents_ = 0;
   Buffer<float> values_;
 };
 
@@ -444,17 +593,23 @@ class Tree {
  public:
   Tree() = default;
   Tree(const Problem<T>& problem, const FilterPlan& plan, MatrixView<const T> points, int threads)
-      : dimensions_(problem.d()), integers_(plan.coordinates == FilterCoordinates::integers), order_(points.rows()),
-        nodes_(points.rows() / node_points, problem.d()),
-        leaves_(points.rows() / node_points * node_leaves, problem.d()) {
+      : dimensions_(problem.d()), integers_(plan.coordinates == FilterCoordinates::integers && !problem.triclinic),
+        order_(points.rows()),
+        nodes_(points.rows() / node_points, problem.d(), problem.triclinic ? extent_limit : problem.d()),
+        leaves_(points.rows() / node_points * node_leaves, problem.d(),
+                problem.triclinic ? extent_limit : problem.d()) {
     for (std::int64_t dim = 0; dim < dimensions_; ++dim)
       cells_per_step_[dim] =
           integers_ ? plan.cells_per_length / plan.steps_per_length[static_cast<std::size_t>(dim)] : 1.0;
-    sort(FilterColumns<T>(problem, plan, points, {}, threads), threads, problem.stop);
+    if (problem.triclinic) sort_in_brick(problem, points, threads);
+    else sort(FilterColumns<T>(problem, plan, points, {}, threads), threads, problem.stop);
     columns_ =
         FilterColumns<T>(problem, plan, points, {order_.data(), static_cast<std::size_t>(order_.size())}, threads);
-    enclose(nodes_, node_points, threads, problem.stop);
-    enclose(leaves_, leaf_points, threads, problem.stop);
+    if (problem.triclinic) local_ = Buffer<float>(dimension_limit * padded(size()), 0.0F);
+    for (const auto& [boxes, points_of_a_box] : {std::pair(&nodes_, node_points), std::pair(&leaves_, leaf_points)}) {
+      if (problem.triclinic) enclose_in_cell(problem, plan, *boxes, points_of_a_box, threads);
+      else enclose(*boxes, points_of_a_box, threads, problem.stop);
+    }
     core::honour_stop(problem.stop, while_sorting);
   }
 
@@ -462,6 +617,8 @@ class Tree {
   const std::int32_t* order() const { return order_.data(); }
   std::int64_t size() const { return order_.size(); }
   std::int64_t node_count() const { return size() / node_points; }
+  /// Returns the positions along an axis relative to the centres of leaves. Only in a triclinic cell.
+  const float* local(int axis) const { return local_.data() + axis * padded(size()); }
   BoxColumns nodes() { return nodes_.columns(); }
   BoxColumns leaves() { return leaves_.columns(); }
 
@@ -471,12 +628,33 @@ class Tree {
   }
 
   void sort(const FilterColumns<T>& columns, int threads, const std::stop_token& stop) {
+    sort(threads, stop, [&](std::int64_t row, float* coordinates) {
+      for (std::int64_t dim = 0; dim < dimensions_; ++dim) coordinates[dim] = columns.columns()[dim][row];
+    });
+  }
+
+  // Sorts by positions in the cell's brick, whose perpendicular edges make boxes compact.
+  void sort_in_brick(const Problem<T>& problem, MatrixView<const T> rows, int threads) {
+    const Brick brick(problem.cell);
+    sort(threads, problem.stop, [&](std::int64_t row, float* coordinates) {
+      double from_origin[dimension_limit];
+      double shares[dimension_limit];
+      for (std::size_t axis = 0; axis < dimension_limit; ++axis)
+        from_origin[axis] = static_cast<double>(rows.row(row)[axis]) - problem.box_origin[axis];
+      brick.locate(from_origin[0], from_origin[1], from_origin[2], shares);
+      for (int axis = 0; axis < dimension_limit; ++axis)
+        coordinates[axis] = static_cast<float>(shares[axis] * brick.edge(axis) / brick.edge(0));
+    });
+  }
+
+  // Calls locate(row, coordinates) for the coordinates by which the rows are sorted.
+  template <class Locate>
+  void sort(int threads, const std::stop_token& stop, const Locate& locate) {
     Buffer<TreePoint> points(size());
     for (std::int64_t row = 0; row < size(); ++row) {
       if (row % core::operations_between_polls == 0) core::honour_stop(stop, while_sorting);
-      TreePoint& point = points[row];
-      for (std::int64_t dim = 0; dim < dimensions_; ++dim) point.coordinates[dim] = columns.columns()[dim][row];
-      point.row = static_cast<std::int32_t>(row);
+      locate(row, points[row].coordinates);
+      points[row].row = static_cast<std::int32_t>(row);
     }
 #pragma omp parallel num_threads(threads)
 #pragma omp single
@@ -556,10 +734,72 @@ class Tree {
     }
   }
 
+  // Encloses points of a triclinic cell in boxes along the Cartesian axes. The points are at the images nearest to the
+  // first point of the box.
+  void enclose_in_cell(const Problem<T>& problem, const FilterPlan& plan, Boxes& boxes, std::int64_t points_of_a_box,
+                       int threads) {
+    const std::int64_t count = node_count() * (node_points / points_of_a_box);
+    const Cell& cell = problem.cell;
+    const double scale = plan.cells_per_length * 0x1p-32;  // of a step along a vector of length 1
+    const auto step = [this](int vector, std::int64_t place) {
+      return std::bit_cast<std::uint32_t>(columns_.columns()[vector][place]);
+    };
+    const auto along = [&](const double* steps, int axis) {
+      return (steps[0] * cell.vectors[0][axis] + steps[1] * cell.vectors[1][axis] + steps[2] * cell.vectors[2][axis]) *
+             scale;
+    };
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t box = 0; box < count; ++box) {
+      if (problem.stop.stop_requested()) continue;
+      const std::int64_t first = box * points_of_a_box;
+      double low[dimension_limit] = {};
+      double high[dimension_limit] = {};
+      const auto visit = [&](const auto& take) {
+        for (std::int64_t point = first; point < first + points_of_a_box; ++point) {
+          double steps[dimension_limit];
+          for (int vector = 0; vector < dimension_limit; ++vector)
+            steps[vector] = static_cast<std::int32_t>(step(vector, point) - step(vector, first));
+          take(steps, point);
+        }
+      };
+      visit([&](const double* steps, std::int64_t) {
+        for (int axis = 0; axis < dimension_limit; ++axis) {
+          low[axis] = std::min(low[axis], along(steps, axis));
+          high[axis] = std::max(high[axis], along(steps, axis));
+        }
+      });
+      double middle[dimension_limit];  // in steps from the first point
+      for (int vector = 0; vector < dimension_limit; ++vector) {
+        double share = 0;
+        for (int axis = 0; axis < dimension_limit; ++axis)
+          share += cell.reciprocal[vector][axis] * (low[axis] + high[axis]) / 2;
+        middle[vector] = std::rint(share / scale);
+        boxes.middle(vector)[box] = std::bit_cast<float>(
+            step(vector, first) + static_cast<std::uint32_t>(static_cast<std::int64_t>(middle[vector])));
+      }
+      double half[extent_limit] = {};
+      visit([&](const double* steps, std::int64_t point) {
+        double apart[dimension_limit];
+        for (int vector = 0; vector < dimension_limit; ++vector) {
+          apart[vector] = steps[vector] - middle[vector];
+          half[dimension_limit + vector] = std::max(half[dimension_limit + vector], std::abs(apart[vector]));
+        }
+        for (int axis = 0; axis < dimension_limit; ++axis) {
+          const double place = along(apart, axis);
+          half[axis] = std::max(half[axis], std::abs(place));
+          if (points_of_a_box == leaf_points) local_[axis * padded(size()) + point] = static_cast<float>(place);
+        }
+      });
+      for (int extent = 0; extent < extent_limit; ++extent)
+        boxes.half(extent)[box] = static_cast<float>(half[extent] * (1 + 0x1p-22));
+    }
+  }
+
   std::int64_t dimensions_ = 0;
   bool integers_ = false;
   double cells_per_step_[dimension_limit] = {1, 1, 1};
   FilterColumns<T> columns_;
+  Buffer<float> local_;
   Buffer<std::int32_t> order_;
   Boxes nodes_;
   Boxes leaves_;
@@ -593,6 +833,10 @@ class TreeCounter {
     const FilterView& view = counters.view();
     tree_.first_points = first.points();
     tree_.second_points = second.points();
+    for (int axis = 0; axis < dimension_limit && problem.triclinic; ++axis) {
+      tree_.first_local[axis] = first.local(axis);
+      tree_.second_local[axis] = second.local(axis);
+    }
     tree_.first_nodes = first.nodes();
     tree_.first_leaves = first.leaves();
     tree_.second_nodes = second.nodes();
@@ -602,7 +846,7 @@ class TreeCounter {
     const double unit = std::ldexp(1.0, -view.fraction_bits);
     tree_.margin = static_cast<float>(node_margin * plan.error + 2 * unit);
     tree_.plain_magic = std::bit_cast<float>(view.ahead << view.fraction_bits);
-    for (std::int64_t dim = 0; dim < problem.d(); ++dim)
+    for (std::int64_t dim = 0; dim < problem.d() && !problem.triclinic; ++dim)
       tree_.longest[dim] =
           static_cast<float>(problem.box[static_cast<std::size_t>(dim)] / 2 * plan.cells_per_length * (1 + 0x1p-20));
     tree_.first_slot = plan.joint ? 1 : 0;
@@ -618,7 +862,10 @@ class TreeCounter {
       counts_[height].resize(static_cast<std::size_t>(copies * (slots + 1)));
       tree_.counts[height] = counts_[height].data();
     }
-    set_edge_bounds(plan, problem.bins.thresholds(), slots);
+    // FilterPlan::error_at allows an error of 3 u in an axis of the separation, with u = 2^-24 times the cell's extent.
+    // `in_one_image` has up to 6 u: the centres' separation 2.5 u, the points' places u, the two differences u and 1.5
+    // u.
+    set_edge_bounds(plan, problem.bins.thresholds(), slots, problem.triclinic ? 2 * plan.error : plan.error);
     tree_.nodes = nodes_.data();
     tree_.packed = packed_.data();
   }
@@ -677,14 +924,14 @@ class TreeCounter {
  private:
   // Computes two bounds for the lower edge of each slot. If a squared distance is between the bounds, the canonical
   // rule decides.
-  void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots) {
+  void set_edge_bounds(const FilterPlan& plan, std::span<const double> thresholds, std::int64_t slots, double error) {
     constexpr double rounding = 0x1p-22;  // relative rounding error of the squares when they are converted to float
     for (std::int64_t place = 0; place < slots; ++place) {
       const std::int64_t slot = place + tree_.first_slot;
       const double threshold = slot == 0 ? 0 : thresholds[static_cast<std::size_t>(slot - 1)];
       const double edge = std::sqrt(threshold) * plan.cells_per_length;
-      const double below = std::max(0.0, edge - plan.error);
-      const double past = edge + plan.error;
+      const double below = std::max(0.0, edge - error);
+      const double past = edge + error;
       below_edge_.push_back(static_cast<float>(below * below * (1 - rounding)));
       past_edge_.push_back(static_cast<float>(past * past * (1 + rounding)));
     }
@@ -730,18 +977,37 @@ std::uint64_t bytes_to_build_trees(const Shape& shape, int threads) {
   const auto points = static_cast<std::uint64_t>(padded(shape.points) + (shape.cross ? padded(shape.others) : 0));
   const auto dimensions = static_cast<std::uint64_t>(shape.dimensions);
   const auto nodes = static_cast<std::uint64_t>(std::max(shape.points, shape.others) / node_points);
-  return points * (4 * dimensions + 4 + sizeof(TreePoint)) + points / leaf_points * 9 * dimensions +
+  return points * (4 * dimensions + 4 + sizeof(TreePoint)) +
+         points / leaf_points * (shape.triclinic ? 13 : 9) * dimensions +
          static_cast<std::uint64_t>(threads) *
              (sizeof(PackedLeaves) + 4 * nodes +
               (24 + 16 + 4 * filter_block) * static_cast<std::uint64_t>(std::max(counts_to_copy, shape.bins + 3)));
 }
 
+namespace {
+
+template <class T>
+FilterPlan plan_of_tree(const Problem<T>& problem) {
+  return FilterPlan(problem, problem.periodic ? FilterCoordinates::integers : FilterCoordinates::floats);
+}
+
+// Returns true if boxes can be settled, because the error of distances is much less than one cell.
+bool settles_boxes(const FilterPlan& plan) { return plan.usable && node_margin * plan.error <= 0.4; }
+
+}  // namespace
+
+template <class T>
+bool tree_settles_boxes(const Problem<T>& problem) {
+  return settles_boxes(plan_of_tree(problem));
+}
+template bool tree_settles_boxes(const Problem<float>&);
+template bool tree_settles_boxes(const Problem<double>&);
+
 template <class T>
 Histogram simd_dual_tree(const Problem<T>& problem, const Execution& execution, std::vector<Phase>& phases) {
   const int threads = cpu::thread_count(execution);
-  const FilterPlan plan(problem, problem.periodic ? FilterCoordinates::integers : FilterCoordinates::floats);
-  // Boxes can be settled only if the error of distances is much less than one cell.
-  if (!plan.usable || node_margin * plan.error > 0.4) {
+  const FilterPlan plan = plan_of_tree(problem);
+  if (!settles_boxes(plan)) {
     const core::PhaseTimer timer(phases, "count");
     return count_in_double(problem, execution, threads);
   }
@@ -775,7 +1041,7 @@ core::Support without_weights(const Shape& shape, const execution::Machine&) {
         "it counts many pairs at once, which have no weight in common; simd_filter and simd_cells support weights");
   if (std::max(shape.points, shape.others) > most)
     return core::Support::no("it supports at most 2^28 points; simd_filter and simd_cells support more");
-  return along_axes(shape, "simd_filter and simd_cells support");
+  return core::Support::yes();
 }
 
 core::Memory tree_memory(const Shape& shape, int threads) {

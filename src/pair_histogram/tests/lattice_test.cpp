@@ -9,8 +9,10 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cpu/forced_target.hpp"
 #include "execution/machine.hpp"
 #include "pair_histogram/fold.hpp"
 #include "pair_histogram/problem.hpp"
@@ -237,6 +239,112 @@ void check(std::uint64_t number) {
     execution.variant = variant.name;
     EXPECT_EQ(pair_histogram(points, options, execution).counts, right) << what << " by " << variant.name;
   }
+}
+
+/// Compares the tree, and the cells that pass jobs to the tree, with integer arithmetic. There are enough points for
+/// several nodes, and many of them are at fractions whose differences are exactly half a turn.
+template <class T>
+void check_tree(std::uint64_t number) {
+  Random random(number);
+  const Lattice lattice = make_lattice(random);
+  const std::int64_t n = random.between(1024, 1300);
+  const std::int64_t half = random.chance(30) ? n / 2 : 0;  // if not 0, pairs with the later points
+  const std::vector<Integers> places = make_points(lattice.given, n, false, random);
+  PairHistogramOptions options;
+  for (const Integers& one : lattice.given)
+    for (const std::int64_t component : one) options.box.push_back(static_cast<double>(component));
+  const std::array<double, 4> shares = {1, 1 - 0x1p-30, 0.9, 0.4};
+  const double share = shares[number % 4];
+  options.bins.cutoff = share * pair_histogram_complete_bins({.bin_width = 1}, options.box).cutoff;
+  options.bins.bins = random.between(1, 12);
+  options.bins.bin_width = options.bins.cutoff / static_cast<double>(options.bins.bins);
+  Matrix<T> points(n, 3);
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      points(row, axis) = static_cast<T>(places[static_cast<std::size_t>(row)][static_cast<std::size_t>(axis)]);
+  const MatrixView<const T> all = std::as_const(points).view();
+  const MatrixView<const T> first_set = half > 0 ? all.slice(0, half) : all;
+  PairHistogramMemory<T> memory;
+  if (half > 0) memory.others = all.slice(half, n - half);
+
+  Execution execution;
+  execution.variant = "sequential";
+  const PairHistogramResult plain = pair_histogram(first_set, options, memory, execution);
+  const std::string what = "tree " + std::to_string(number) + ", " + lattice.shape;
+  // At exactly half of the least height, rounding decides which pairs are in reach.
+  if (share < 1) {
+    std::vector<std::uint64_t> right(plain.counts.size());
+    for (std::int64_t first = 0; first < first_set.rows(); ++first)
+      for (std::int64_t second = half > 0 ? half : first + 1; second < n; ++second) {
+        Integers apart{};
+        for (std::size_t axis = 0; axis < 3; ++axis)
+          apart[axis] = places[static_cast<std::size_t>(first)][axis] - places[static_cast<std::size_t>(second)][axis];
+        const std::int64_t square = nearest(lattice.short_ones, apart, static_cast<long double>(options.bins.cutoff));
+        const double distance = std::sqrt(static_cast<double>(square));
+        if (square < 0 || distance >= options.bins.cutoff) continue;
+        const double bin = std::floor(distance / options.bins.bin_width);
+        if (bin < static_cast<double>(right.size())) ++right[static_cast<std::size_t>(bin)];
+      }
+    EXPECT_EQ(plain.counts, right) << what;
+  }
+  for (const std::int64_t target : cpu::compiled_targets()) {
+    const cpu::ForcedTarget forced(target);
+    for (const char* const variant : {"simd_dual_tree", "simd_cells", "simd_filter"}) {
+      execution.variant = variant;
+      execution.threads = number % 8 < 2 ? 3 : 1;
+      const PairHistogramResult ours = pair_histogram(first_set, options, memory, execution);
+      EXPECT_EQ(ours.counts, plain.counts) << what << " by " << variant << ", target " << target;
+      EXPECT_EQ(ours.beyond, plain.beyond) << what << " by " << variant << ", target " << target;
+    }
+  }
+}
+
+TEST(Lattice, TreesCountAsIntegersDo) {
+  for (std::uint64_t number = 0; number < 40 && !testing::Test::HasFailure(); number += 2) check_tree<float>(number);
+  for (std::uint64_t number = 1; number < 40 && !testing::Test::HasFailure(); number += 2) check_tree<double>(number);
+}
+
+/// Returns the name of the phase in which simd_cells prepared the points: "sort", or "build" if it used the tree.
+std::string prepared_in(const std::vector<double>& box, double share, std::int64_t bins, std::int64_t n,
+                        bool is_weighted = false) {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> uniform;
+  Matrix<double> points(n, 3);
+  for (std::int64_t row = 0; row < n; ++row) {
+    const std::array<double, 3> fractions = {uniform(random), uniform(random), uniform(random)};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      points(row, static_cast<std::int64_t>(axis)) =
+          fractions[0] * box[axis] + fractions[1] * box[3 + axis] + fractions[2] * box[6 + axis];
+  }
+  points = room::fold<double>(points.view(), "points", box, {}, {});
+  PairHistogramOptions options;
+  options.box = box;
+  options.bins.cutoff = share * pair_histogram_complete_bins({.bin_width = 1e-3}, box).cutoff;
+  options.bins.bins = bins;
+  options.bins.bin_width = options.bins.cutoff / static_cast<double>(bins);
+  const std::vector<double> weights(static_cast<std::size_t>(n), 1);
+  PairHistogramMemory<double> memory;
+  if (is_weighted) memory.weights = weights;
+  Execution execution{.variant = "simd_cells", .threads = 2};
+  const PairHistogramResult ours = pair_histogram(points, options, memory, execution);
+  execution.variant = "simd_brute_force";
+  EXPECT_EQ(ours.counts, pair_histogram(points, options, memory, execution).counts) << n << ' ' << share << ' ' << bins;
+  std::string name = "count";
+  for (const Phase& phase : ours.report.phases)
+    if (phase.name == "sort" || phase.name == "build") name = phase.name;
+  return name;
+}
+
+TEST(Lattice, CellsPassJobsToTheTree) {
+  const std::vector<double> compact = {1, 0, 0, 0.5, std::sqrt(0.75), 0, 0.5, std::sqrt(0.75) / 3, std::sqrt(2.0 / 3)};
+  const std::vector<double> flat = {10, 0, 0, 4, 9, 0, 1, 1, 2.2};
+  EXPECT_EQ(prepared_in(compact, 0.9, 1, 6000), "build");
+  EXPECT_EQ(prepared_in(compact, 0.9, 10, 6000), "sort");
+  EXPECT_EQ(prepared_in(compact, 1, 10, 6000), "count");
+  EXPECT_EQ(prepared_in(compact, 1, 10, 30000), "build");
+  EXPECT_EQ(prepared_in(flat, 1, 10, 6000), "build");
+  EXPECT_EQ(prepared_in(flat, 1, 10, 6000, true), "count");
+  EXPECT_EQ(prepared_in(flat, 0.9, 10, 6000), "sort");
 }
 
 TEST(Lattice, FloatsCountAsIntegersDo) {
