@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -31,7 +31,7 @@ LocalSearch::LocalSearch(const LocalRows& rows, std::span<const std::int32_t> la
     : rows_(&rows), columns_(rows.rows.columns()), stop_(std::move(stop)), points_(labels.size()),
       clusters_(masses.size()), means_(std::move(means)), rounded_(means_.begin(), means_.end()), settled_(rounded_),
       order_(labels.size()), blocks_(masses.size() + 1), neighbour_count_(std::min(most_neighbours, masses.size() - 1)),
-      is_moved_(masses.size()), seen_(labels.size()), seen_clusters_(masses.size()) {
+      is_moved_(masses.size()), drifts_(masses.size()), seen_(labels.size()), seen_clusters_(masses.size()) {
   for (std::size_t one = 0; one < masses.size(); ++one) clusters_[one].mass = masses[one];
   for (std::size_t one = 0; one < labels.size(); ++one) {
     points_[one].label = labels[one];
@@ -92,14 +92,14 @@ float LocalSearch::distance(const float* a, const float* b) {
 
 void LocalSearch::find_neighbours() {
   std::vector<Neighbour> found;
-  const auto end = static_cast<std::ptrdiff_t>(neighbour_count_);
   for (std::int32_t one = 0; one < std::ssize(clusters_); ++one) {
     core::honour_stop(stop_, while_searching);
     found.clear();
     for (std::int32_t other = 0; other < std::ssize(clusters_); ++other)
       if (other != one) found.emplace_back(std::sqrt(distance(mean(one), mean(other))), other);
-    std::partial_sort(found.begin(), found.begin() + end, found.end());
-    neighbours_.insert(neighbours_.end(), found.begin(), found.begin() + end);
+    sort(found);
+    found.resize(neighbour_count_);
+    neighbours_.insert(neighbours_.end(), found.begin(), found.end());
   }
 }
 
@@ -205,27 +205,28 @@ void LocalSearch::move(std::int32_t number, std::int32_t to) {
 
 /// Adds the movements of the means to `shift` and `reach`.
 void LocalSearch::settle() {
-  std::vector<std::pair<std::int32_t, float>> reached;
+  std::vector<std::int32_t> reached;
   for (const std::int32_t one : moved_) {
     is_moved_[at(one)] = false;
     float* const before = settled_.data() + one * columns_;
     const float drift = caution * std::sqrt(distance(mean(one), before));
     std::copy_n(mean(one), columns_, before);
-    reached.emplace_back(one, -drift);
-    for (const Neighbour& other : near(one)) reached.emplace_back(other.second, drift);
+    remember_cluster(one);
+    cluster(one).shift += drift;
+    is_active_[at(one)] = true;
+    for (const Neighbour& other : near(one)) {
+      float& most = drifts_[at(other.second)];
+      if (most == 0) reached.push_back(other.second);
+      most = std::max(most, drift);
+    }
   }
   moved_.clear();
-  // For each cluster: its own movement, which is negative, and then the movements of neighbours in ascending order.
-  std::ranges::sort(reached);
-  for (std::size_t index = 0; index < reached.size(); ++index) {
-    const auto [one, drift] = reached[index];
+  for (const std::int32_t one : reached) {
+    const float drift = std::exchange(drifts_[at(one)], 0.0F);
     remember_cluster(one);
+    cluster(one).shift += drift;
+    cluster(one).reach += drift;
     is_active_[at(one)] = true;
-    if (drift <= 0) cluster(one).shift -= drift;
-    else if (index + 1 == reached.size() || reached[index + 1].first != one) {
-      cluster(one).shift += drift;
-      cluster(one).reach += drift;
-    }
   }
 }
 
@@ -298,6 +299,8 @@ void LocalSearch::undo() {
   is_active_.assign(clusters_.size(), false);
 }
 
+void LocalSearch::sort(std::span<Neighbour> list) { std::sort(list.data(), list.data() + list.size()); }
+
 /// Sums the costs of all points and the prices of all clusters.
 void LocalSearch::value() {
   costs_.clear();
@@ -366,11 +369,11 @@ void LocalSearch::meet(std::int32_t removed, std::span<const std::int32_t> place
     auto found = std::ranges::find(others, removed, &Neighbour::second);
     if (found == others.end()) --found;
     *found = {apart, removed};
-    std::ranges::sort(others);
+    sort(others);
   }
   for (const Neighbour& other : neighbours(places.front()))
     if (other.second != removed && std::ranges::find(places, other.second) == places.end()) list.push_back(other);
-  std::ranges::sort(list);
+  sort(list);
   list.resize(neighbour_count_, list.back());
   std::ranges::copy(list, neighbours(removed).begin());
 }
@@ -431,18 +434,18 @@ void LocalSearch::exchange(const core::Philox& random, std::int64_t work) {
   settle();
   value();
   const std::size_t k = clusters_.size();
-  std::vector<std::pair<double, std::int32_t>> candidates;
+  std::vector<Neighbour> candidates;  // with their gains, negative
   for (std::uint64_t index = 0; index < std::clamp<std::size_t>(k, 8, 64); ++index) {
     const auto found = std::ranges::upper_bound(costs_, random.uniform(index) * costs_.back()) - costs_.begin();
     const auto centre = static_cast<std::int32_t>(std::min(found, std::ssize(costs_) - 1));
-    candidates.emplace_back(gain_at(centre), centre);
+    candidates.emplace_back(static_cast<float>(-gain_at(centre)), centre);
   }
-  std::ranges::sort(candidates, std::greater{});
+  sort(candidates);
   // In many columns, a point is so far from all others that its gain says little about the gain after transfers.
   const double least_ratio = std::min(0.25, 2 / static_cast<double>(columns_));
   std::vector<bool> is_used(k);
   is_undoable_ = true;
-  for (const auto& [estimate, centre] : candidates) {
+  for (const auto& [loss, centre] : candidates) {
     if (work_ >= work) break;
     const std::size_t home = at(point(centre).label);
     if (is_used[home]) continue;
@@ -450,7 +453,7 @@ void LocalSearch::exchange(const core::Philox& random, std::int64_t work) {
     std::size_t removed = home == 0 ? 1 : 0;
     for (std::size_t one = 0; one < k; ++one)
       if (one != home && prices_[one] < prices_[removed]) removed = one;
-    if (!(estimate > least_ratio * prices_[removed])) continue;
+    if (!(static_cast<double>(-loss) > least_ratio * prices_[removed])) continue;
     const double gain = attempt(centre, static_cast<std::int32_t>(removed));
     if (gain > least_gain_of_attempt * inertia_) {
       is_used[removed] = true;

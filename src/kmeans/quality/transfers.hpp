@@ -83,6 +83,7 @@ class LocalSearch {
     std::vector<Neighbour> neighbours;
   };
 
+  static void sort(std::span<Neighbour> list);
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
   const float* row(std::int32_t point) const { return rows_->rows.row(point); }
   double weight(std::int32_t point) const { return rows_->weights[at(point)]; }
@@ -129,6 +130,7 @@ class LocalSearch {
   std::vector<Neighbour> neighbours_;  ///< for each cluster, nearest first
   std::vector<std::int32_t> moved_;    ///< clusters whose means differ from settled_
   std::vector<bool> is_moved_;
+  std::vector<float> drifts_;    ///< zeros between two calls of settle()
   std::vector<bool> is_active_;  ///< for each cluster: its `shift` has grown since the last pass
   std::vector<double> costs_;    ///< for each point: sum of the costs of all points up to it
   std::vector<double> prices_;   ///< for each cluster: by how much the inertia grows without it
