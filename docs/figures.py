@@ -37,8 +37,8 @@ def without_text(literal):
 # Folders of a problem whose code no measured call runs, and with them the public headers PROBLEM_FOLDER.hpp. No file
 # outside may include one of theirs (tests/figures_test.py), but tests, bindings and those of the headers given here, by
 # which a call turns to what its options ask for.
-UNMEASURED = {"batches": None, "certify": None, "check": None, "line": "borders|options", "quality": "moves",
-              "sizes": "limited_sizes", "sky": None}
+UNMEASURED = {"batches": None, "certify": None, "check": None, "hierarchy": "bisection|hierarchy|options|shares",
+              "line": "borders|options", "quality": "moves", "sizes": "limited_sizes", "sky": None}
 
 # The code of a problem that runs on one kind of machine alone. It does not count for figures of the other kind.
 # No code of GPUs may include code of CPUs (tests/figures_test.py).

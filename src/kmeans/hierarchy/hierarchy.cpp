@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "core/philox.hpp"
@@ -14,6 +15,15 @@ namespace gradus::kmeans_detail {
 namespace {
 
 constexpr std::string_view while_dividing = "stopped while dividing the points into parts";
+
+/// Returns true if the squared diagonal of a box is positive. Even places of `ends` have the greatest coordinate of
+/// each column, odd ones the greatest negated coordinate.
+bool is_extended(std::span<const double> ends) {
+  double square = 0;
+  for (std::size_t column = 0; column < ends.size(); column += 2)
+    square += (ends[column] + ends[column + 1]) * (ends[column] + ends[column + 1]);
+  return square > 0;
+}
 
 template <class T>
 class Hierarchy {
@@ -86,13 +96,13 @@ class Hierarchy {
   /// Returns the centroids of a part that have points. There are at most `share` of them.
   Matrix<T> fitted(std::size_t part, std::int64_t share) {
     SomeRows<T> some;
-    // The greatest extent of the part in each column. If all squared distances are zero, one cluster suffices.
+    // If all squared distances are zero, one cluster suffices. Rows are read until their extent tells.
     const std::int64_t columns = points_.rows().columns();
     const std::vector<double> ends =
         points_.ranks().greatest(static_cast<std::size_t>(2 * columns), [&](std::span<double> numbers) {
           some = some_rows(source(), weights(), own_rows(part), points_.threads(), points_.stop());
           core::RarePoll look(points_.stop(), while_dividing);
-          for (std::int64_t row = 0; row < some.rows.rows(); ++row) {
+          for (std::int64_t row = 0; row < some.rows.rows() && (row == 0 || !is_extended(numbers)); ++row) {
             look.honour_stop();
             for (std::int64_t column = 0; column < columns; ++column) {
               const auto value = static_cast<double>(some.rows(row, column));
@@ -102,10 +112,7 @@ class Hierarchy {
             }
           }
         });
-    double diagonal = 0;
-    for (std::size_t column = 0; column < ends.size(); column += 2)
-      diagonal += (ends[column] + ends[column + 1]) * (ends[column] + ends[column + 1]);
-    KMeansOptions options{.clusters = diagonal > 0 ? share : 1,
+    KMeansOptions options{.clusters = is_extended(ends) ? share : 1,
                           .max_iterations = part_iterations,
                           .metric = options_.metric,
                           .seed = random_.bits(static_cast<std::uint64_t>(part) + 1)};

@@ -89,18 +89,18 @@ class LimitedSizesAssigner {
   static std::uint64_t bytes(const Shape& shape, int threads) {
     const double pairs = std::min(static_cast<double>(candidate_limit(shape.points)),
                                   static_cast<double>(shape.points) * static_cast<double>(shape.clusters));
-    return 4 * static_cast<std::uint64_t>(shape.points) + 90 * static_cast<std::uint64_t>(pairs) +
+    return 24 * static_cast<std::uint64_t>(shape.points) + 90 * static_cast<std::uint64_t>(pairs) +
            SizeFilter<T>::bytes(shape, threads);
   }
 
  private:
   /// Assigns every `stride`-th row, within limits in proportion to the number of rows.
   void assign_rows(std::int64_t stride) {
-    const std::int64_t rows = (problem_.n() + stride - 1) / stride;
-    const SizeLimits& sizes = problem_.sizes;
-    const SizeLimits share{sizes.least / stride, std::min((sizes.most + stride - 1) / stride, rows)};
+    const auto upper = [&](std::int64_t number) { return (number + stride - 1) / stride; };
+    const std::int64_t rows = upper(problem_.n());
+    const SizeLimits share{problem_.sizes.least / stride, std::min(upper(problem_.sizes.most), rows)};
     const std::vector<double> start = prices_;
-    if (filter_.has_lists()) approach(share, stride);
+    if (filter_.has_lists()) approach(share, stride, rows);
     for (int searches = 1;; ++searches) {
       bool is_least = true;
       for (double& width : widths_) {
@@ -152,22 +152,16 @@ class LimitedSizesAssigner {
   }
 
   /// Brings the prices near the solution. New prices count only if new lists confirm that they are better.
-  void approach(SizeLimits share, std::int64_t stride) {
-    const std::int64_t rows_number = (problem_.n() + stride - 1) / stride;
+  void approach(SizeLimits share, std::int64_t stride, std::int64_t rows) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     std::vector<double> prices = prices_;
     std::vector<double> widths = widths_;
     for (int turn = 0; turn < most_turns; ++turn) {
       margin_ = std::max(coarse(margin_), least_width_);
       const std::vector<double> margins(prices.size(), margin_);
-      const std::vector<std::int64_t> rows = filter_.list(prices, margins, stride, labels_.data(), settled_);
-      const ListedPoints points{filter_.near(),
-                                rows,
-                                settled_,
-                                share,
-                                filter_.score_of_price(),
-                                margin_,
-                                rows_number / (turn == 0 ? 2000 : 200)};
+      const std::vector<std::int64_t> listed = filter_.list(prices, margins, stride, labels_.data(), settled_);
+      const ListedPoints points{
+          filter_.near(), listed, settled_, share, filter_.score_of_price(), margin_, rows / (turn == 0 ? 2000 : 200)};
       const std::vector<double> before = prices;
       const Approach done = approach_prices(points, threads_, problem_.stop, prices, widths);
       if (done.excess > least) return;

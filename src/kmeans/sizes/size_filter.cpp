@@ -524,18 +524,21 @@ void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows,
 template <class T>
 void SizeFilter<T>::keep_list(const Search& search, std::int64_t row, std::span<const std::int32_t> found,
                               const float* scores, float others, Scratch& scratch) {
-  float most = infinity;  // of the scores in the list
+  float most = infinity;  // the least score beyond the list
+  std::int64_t ties = 0;  // number of scores in the list that equal it
   if (std::ssize(found) > NearClusters::most) {
     for (std::size_t index = 0; index < found.size(); ++index) scratch.order[index] = scores[found[index]];
     const auto begin = scratch.order.begin();
-    std::nth_element(begin, begin + NearClusters::most, begin + std::ssize(found));
-    most = scratch.order[NearClusters::most];  // the least score beyond the list
+    const auto end = begin + NearClusters::most;
+    std::nth_element(begin, end, begin + std::ssize(found));
+    most = *end;
+    ties = std::count(begin, end, most);
     others = std::min(others, most - slack_of(row));
   }
   NearCluster* const list = near_.list(row);
   std::int64_t length = 0;
   for (const std::int32_t cluster : found)
-    if (scores[cluster] < most)
+    if (scores[cluster] < most || (scores[cluster] == most && ties-- > 0))
       list[length++] = {scores[cluster] - search.half[static_cast<std::size_t>(cluster)], cluster};
   std::fill(list + length, list + NearClusters::most, NearCluster{});
   near_.others[row] = others;

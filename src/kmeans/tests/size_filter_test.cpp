@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -149,6 +150,29 @@ TYPED_TEST(SizeFilterOf, KeepsEveryClusterThatMayBeNearest) {
       for (int step = 0; step < 120; ++step)
         ASSERT_EQ(points.step(), "") << "data " << static_cast<int>(data) << ", " << dimensions << " columns, step "
                                      << step;
+    }
+}
+
+TYPED_TEST(SizeFilterOf, ListsOfEqualClustersAreFull) {
+  Matrix<TypeParam> points(3, 450);
+  Matrix<TypeParam> centroids(clusters_number, 450);
+  std::ranges::fill(points.data(), points.data() + points.rows() * points.columns(), TypeParam{1});
+  std::ranges::fill(centroids.data(), centroids.data() + centroids.rows() * centroids.columns(), TypeParam{2});
+  Problem<TypeParam> problem;
+  problem.points = std::as_const(points).view();
+  problem.initial_centroids = std::as_const(centroids).view();
+  problem.statistics = examine<TypeParam>(problem.points, {}, problem.initial_centroids, 1);
+  SizeFilter<TypeParam> filter(problem, 1);
+  filter.prepare(problem.initial_centroids);
+  const std::vector<double> zeros(clusters_number, 0);
+  std::vector<std::int64_t> settled(clusters_number);
+  std::vector<std::int32_t> labels(3);
+  EXPECT_EQ(filter.list(zeros, zeros, 1, labels.data(), settled), (std::vector<std::int64_t>{0, 1, 2}));
+  for (std::int64_t row = 0; row < 3; ++row)
+    for (std::int64_t at = 0; at < NearClusters::most; ++at) {
+      const NearCluster& near = filter.near().of(row)[static_cast<std::size_t>(at)];
+      EXPECT_EQ(near.cluster, at);
+      EXPECT_LT(near.score, NearCluster::no_score);
     }
 }
 
