@@ -110,7 +110,7 @@ class Search {
     stream_ = -1;
   }
 
-  /// Makes a move by local search. Returns false if it is not its turn, or if it does not pay with few points.
+  /// Makes a move by local search. Returns false if it is not its turn, or if no transfer among few points pays.
   bool search() {
     if (state_.transfers_failed || (!searches_all_ && state_.moves % 2 != 0 && !state_.swaps_failed)) return false;
     std::optional<Matrix<T>> centroids;
@@ -118,7 +118,7 @@ class Search {
       const core::PhaseTimer timer(phases_, "transfers");
       if (!search_) search_ = swaps_.search(best_.centroids.view(), best_.labels.data(), searches_all_, rows_);
       LocalSearch search = *search_;
-      if (searches_all_) search.exchange(random(state_.moves), work_of_search());
+      if (searches_all_) problem_.ranks().agree([&] { search.exchange(random(state_.moves), work_of_search()); });
       const double least = searches_all_ ? 2e-5 : least_transfer_gain(state_.swaps_failed);
       if (search.gain() > least * scaled(best_.inertia)) centroids = centroids_of(search);
     }
