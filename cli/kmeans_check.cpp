@@ -583,18 +583,21 @@ int check(const CheckArguments& arguments, const Session& session, CheckInputs& 
   if (arguments.certify.is_wanted) all = PointsToCertify<T>(inputs, session.execution);
   naming([&] {
     kmeans_detail::BlockCheck<T> check(model, weights_view, inputs.rows(), arguments.options);
+    // Several steps read a block, so it should fit in the cache that the cores share. The sums of a block are worth
+    // their cost if a cluster has some hundred rows in it.
+    const std::uint64_t few_rows = 256 * sizeof(T) * static_cast<std::uint64_t>(clusters * inputs.centroids.columns());
+    const std::uint64_t bytes = std::min(block_bytes(session), std::max(std::uint64_t{16} << 20, few_rows));
     constexpr std::uint64_t result_bytes = sizeof(double) + 2 * sizeof(std::int32_t);
-    inputs.points.for_each(block_bytes(session), type, result_bytes,
-                           [&](const files::Points& points, std::int64_t first) {
-                             if (points.rows() == 0) return;
-                             const auto begin = core::Clock::now();
-                             const MatrixView<const T> view = points.view<T>();
-                             const VectorView<const std::int32_t> own = labels.at(first, view.rows());
-                             check.add(view, own, of_block(session.execution, first, inputs.rows()));
-                             if (arguments.certify.is_wanted) all.keep(view, own, first);
-                             if (hashes) hash += cpu::hash_of_rows(view, first, threads, stop);
-                             computed += core::seconds_since(begin);
-                           });
+    inputs.points.for_each(bytes, type, result_bytes, [&](const files::Points& points, std::int64_t first) {
+      if (points.rows() == 0) return;
+      const auto begin = core::Clock::now();
+      const MatrixView<const T> view = points.view<T>();
+      const VectorView<const std::int32_t> own = labels.at(first, view.rows());
+      check.add(view, own, of_block(session.execution, first, inputs.rows()));
+      if (arguments.certify.is_wanted) all.keep(view, own, first);
+      if (hashes) hash += cpu::hash_of_rows(view, first, threads, stop);
+      computed += core::seconds_since(begin);
+    });
     found.check = check.result(session.execution);
     if (arguments.certify.is_wanted)
       found.certificate =

@@ -1,9 +1,14 @@
 // kmeans_batch(): independent fits to matrices of one shape.
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "core/phases.hpp"
+#include "core/stop.hpp"
+#include "cpu/threads.hpp"
 #include "execution/gpu_group.hpp"
+#include "execution/request.hpp"
 #include "execution/whole_call.hpp"
 #include "gradus/kmeans_batch.hpp"
 #include "kmeans/api/kmeans_of.hpp"
@@ -17,6 +22,33 @@ namespace room = kmeans_detail;
 
 namespace {
 
+/// Returns true if each fit reads a copy of its rows without gaps. The rows of a group of columns have all other
+/// columns between them, so every iteration would read one or two cache lines for each row. Without memory for the
+/// copies, the fits read the rows in place.
+template <class T>
+bool copies_rows(const room::BatchProblems<T>& problems, const room::BatchSchedule& schedule,
+                 const KMeansOptions& options, const Execution& execution) {
+  const room::PointRows<T>& rows = problems.first;
+  if (options.max_iterations < 2 || !room::gpus_of_batch(execution, rows.place()).empty() || rows.is_stored() ||
+      rows.shape().row_stride() == rows.columns())
+    return false;
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, schedule.workers.size());
+  return execution::has_memory(
+      schedule.memory.host + at_once * static_cast<std::uint64_t>(rows.rows() * rows.columns()) * sizeof(T), execution);
+}
+
+/// Copies rows. After a stop request, the copy is incomplete.
+template <class T>
+Matrix<T> copy_of_rows(const room::PointRows<T>& rows, const Execution& execution) {
+  const std::int64_t threads = cpu::thread_count(execution);
+  const std::int64_t chunk = core::chunk_length(rows.rows(), rows.columns(), static_cast<int>(threads));
+  Matrix<T> copy(rows.rows(), rows.columns());
+#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static)
+  for (std::int64_t first = 0; first < rows.rows(); first += chunk)
+    if (!execution.stop.stop_requested()) rows.copy(first, std::min(chunk, rows.rows() - first), copy.row(first));
+  return copy;
+}
+
 /// Fits all problems. `name` is the word for a problem in messages.
 template <class T>
 KMeansBatchResult<T> fit_problems(const room::BatchProblems<T>& problems, const char* name,
@@ -26,11 +58,15 @@ KMeansBatchResult<T> fit_problems(const room::BatchProblems<T>& problems, const 
   room::check_arguments<T>(problems.first, options, problems.memory_of(0), execution::on_first_gpu(execution), true);
   const room::BatchSchedule schedule = room::schedule_of_batch(problems.shape(), problems.count, options, execution);
   execution::check_memory(schedule.memory.host, execution, "fit fewer problems in a call");
+  const bool copies = copies_rows(problems, schedule, options, execution);
   KMeansBatchResult<T> result;
   result.problems.resize(static_cast<std::size_t>(problems.count));
   room::run_batch(schedule, problems.count, name, execution, [&](std::int64_t problem, const Execution& here) {
+    room::PointRows<T> rows = problems.matrix(problem);
+    Matrix<T> copy;
+    if (copies) rows = std::as_const(copy = copy_of_rows(rows, here)).view();
     result.problems[static_cast<std::size_t>(problem)] =
-        room::kmeans_of(problems.matrix(problem), options, problems.memory_of(problem), here);
+        room::kmeans_of(rows, options, problems.memory_of(problem), here);
   });
   for (const KMeansResult<T>& one : result.problems)
     result.report.rechecked += one.report.rechecked / static_cast<double>(problems.count);

@@ -226,7 +226,7 @@ HWY_INLINE hn::Mask<Lanes> add_values(Lanes lanes, const T* values, std::int64_t
   auto high_sum = hn::LoadU(integers, to);
   auto middle_sum = hn::LoadU(integers, to + columns.stride);
   auto low_sum = hn::LoadU(integers, to + 2 * columns.stride);
-  auto all_held = exact_from == exact_from;
+  auto all_held = hn::FirstN(lanes, hn::Lanes(lanes));
   for (std::int64_t row = 0; row < rows; ++row) {
     hn::Vec<Lanes> value;
     if constexpr (sizeof(T) == 8) value = hn::LoadU(lanes, values + row * stride + dim);
@@ -274,6 +274,56 @@ AddedRows add_to_columns_kernel(const T* rows, std::int64_t row_stride, std::int
   for (; row < count; ++row)
     if (!add_some_rows<1>(rows + row * row_stride, row_stride, columns)) return {row + 1, 1};
   return {count, 0};
+}
+
+template <class T>
+AddedRows add_to_clusters_kernel(const T* rows, std::int64_t row_stride, std::int64_t count, const std::int32_t* labels,
+                                 const ColumnLimbs& columns) {
+  ColumnLimbs own = columns;
+  for (std::int64_t row = 0; row < count; ++row) {
+    own.limbs = columns.limbs + std::int64_t{3} * labels[row] * columns.stride;
+    if (!add_some_rows<1>(rows + row * row_stride, row_stride, own)) return {row + 1, 1};
+  }
+  return {count, 0};
+}
+
+AddedRows add_to_clusters_f32(const float* rows, std::int64_t row_stride, std::int64_t count,
+                              const std::int32_t* labels, const ColumnLimbs& columns) {
+  return add_to_clusters_kernel(rows, row_stride, count, labels, columns);
+}
+AddedRows add_to_clusters_f64(const double* rows, std::int64_t row_stride, std::int64_t count,
+                              const std::int32_t* labels, const ColumnLimbs& columns) {
+  return add_to_clusters_kernel(rows, row_stride, count, labels, columns);
+}
+
+template <class T>
+Magnitudes<T> find_magnitudes_kernel(const T* values, std::int64_t count) {
+  const hn::ScalableTag<T> lanes;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(lanes));
+  Magnitudes<T> found;
+  const auto none = hn::Set(lanes, found.least);
+  auto least = none;
+  auto greatest = hn::Zero(lanes);
+  std::int64_t index = 0;
+  for (; index + width <= count; index += width) {
+    const auto magnitude = hn::Abs(hn::LoadU(lanes, values + index));
+    least = hn::Min(least, hn::IfThenElse(magnitude == hn::Zero(lanes), none, magnitude));
+    greatest = hn::Max(greatest, magnitude);
+  }
+  found = {hn::GetLane(hn::MinOfLanes(lanes, least)), hn::GetLane(hn::MaxOfLanes(lanes, greatest))};
+  for (; index < count; ++index) {
+    const T magnitude = values[index] < 0 ? -values[index] : values[index];
+    if (magnitude != 0 && magnitude < found.least) found.least = magnitude;
+    if (magnitude > found.greatest) found.greatest = magnitude;
+  }
+  return found;
+}
+
+Magnitudes<float> find_magnitudes_f32(const float* values, std::int64_t count) {
+  return find_magnitudes_kernel(values, count);
+}
+Magnitudes<double> find_magnitudes_f64(const double* values, std::int64_t count) {
+  return find_magnitudes_kernel(values, count);
 }
 
 AddedRows add_to_columns_f32(const float* rows, std::int64_t row_stride, std::int64_t count,
@@ -416,6 +466,10 @@ HWY_AFTER_NAMESPACE();
 namespace gradus::kmeans_detail {
 
 HWY_EXPORT(find_changed_kernel);
+HWY_EXPORT(add_to_clusters_f32);
+HWY_EXPORT(add_to_clusters_f64);
+HWY_EXPORT(find_magnitudes_f32);
+HWY_EXPORT(find_magnitudes_f64);
 HWY_EXPORT(add_to_columns_f32);
 HWY_EXPORT(add_to_columns_f64);
 HWY_EXPORT(move_rows_f32);
@@ -459,6 +513,20 @@ template <class T>
 AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns) {
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(add_to_columns_f32)(rows, row_stride, count, columns);
   else return HWY_DYNAMIC_DISPATCH(add_to_columns_f64)(rows, row_stride, count, columns);
+}
+
+template <class T>
+AddedRows add_to_clusters(const T* rows, std::int64_t row_stride, std::int64_t count, const std::int32_t* labels,
+                          const ColumnLimbs& columns) {
+  if constexpr (sizeof(T) == 4)
+    return HWY_DYNAMIC_DISPATCH(add_to_clusters_f32)(rows, row_stride, count, labels, columns);
+  else return HWY_DYNAMIC_DISPATCH(add_to_clusters_f64)(rows, row_stride, count, labels, columns);
+}
+
+template <class T>
+Magnitudes<T> find_magnitudes(const T* values, std::int64_t count) {
+  if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(find_magnitudes_f32)(values, count);
+  else return HWY_DYNAMIC_DISPATCH(find_magnitudes_f64)(values, count);
 }
 
 template <class T>
@@ -532,12 +600,14 @@ double total_inertia(const Problem<T>& problem, MatrixView<const T> centroids, c
   return round_inertia(problem, all);
 }
 
-#define GRADUS_INSTANTIATE(T)                                                                                       \
-  template void move_rows(const Problem<T>&, BlockRows<T>&, const std::int32_t*, std::int64_t, const std::int32_t*, \
-                          const std::int32_t*, ExactSums<T>&);                                                      \
-  template AddedRows add_to_columns(const T*, std::int64_t, std::int64_t, const ColumnLimbs&);                      \
-  template void add_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, BlockRows<T>&,             \
-                            core::ExactTotal&);                                                                     \
+#define GRADUS_INSTANTIATE(T)                                                                                        \
+  template void move_rows(const Problem<T>&, BlockRows<T>&, const std::int32_t*, std::int64_t, const std::int32_t*,  \
+                          const std::int32_t*, ExactSums<T>&);                                                       \
+  template AddedRows add_to_columns(const T*, std::int64_t, std::int64_t, const ColumnLimbs&);                       \
+  template AddedRows add_to_clusters(const T*, std::int64_t, std::int64_t, const std::int32_t*, const ColumnLimbs&); \
+  template Magnitudes<T> find_magnitudes(const T*, std::int64_t);                                                    \
+  template void add_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, BlockRows<T>&,              \
+                            core::ExactTotal&);                                                                      \
   template double total_inertia(const Problem<T>&, MatrixView<const T>, const std::int32_t*, int)
 GRADUS_INSTANTIATE(float);
 GRADUS_INSTANTIATE(double);

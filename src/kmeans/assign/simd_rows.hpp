@@ -1,6 +1,9 @@
 // Vectorised steps that precede or follow the assignment. The production variants share these steps.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include "core/exact_total.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/means/exact_sums.hpp"
@@ -38,6 +41,23 @@ struct AddedRows {
 /// exactly. Adds zeros in place of such values.
 template <class T>
 AddedRows add_to_columns(const T* rows, std::int64_t row_stride, std::int64_t count, const ColumnLimbs& columns);
+
+/// Adds each row to the limbs of its label. The limbs of label l begin at limbs + 3 * l * stride. Otherwise as
+/// add_to_columns(), one row at a time.
+template <class T>
+AddedRows add_to_clusters(const T* rows, std::int64_t row_stride, std::int64_t count, const std::int32_t* labels,
+                          const ColumnLimbs& columns);
+
+/// Magnitudes of values. If all values are zero, `least` is infinite and `greatest` is zero.
+template <class T>
+struct Magnitudes {
+  T least = std::numeric_limits<T>::infinity();  ///< of the values that are not zero
+  T greatest = 0;
+};
+
+/// Finds the magnitudes of finite values.
+template <class T>
+Magnitudes<T> find_magnitudes(const T* values, std::int64_t count);
 
 /// Adds the product w * D(x, c_label) for each point x of a block. Each product is rounded to 53 bits. `labels` are the
 /// labels of all points.

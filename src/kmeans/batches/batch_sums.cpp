@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t most_additions = std::int64_t{1} << 30;  // additions to a word before its carries are propagated
 constexpr std::int64_t rows_at_once = std::int64_t{1} << 26;    // each row makes at most eight additions to a word
 constexpr std::int64_t rows_of_a_task = 2048;
+constexpr std::int64_t most_sums_in_order = 8192;  // their limbs fit in the second-level cache
 
 /// Returns the value as mantissa * 2^exponent. The resulting exponent depends only on the exponent field of the value.
 core::Scaled scaled(double value) { return core::scaled(value); }
@@ -38,46 +39,21 @@ struct Exponents {
   bool empty() const { return low > high; }
 };
 
-/// The smallest and the largest exponent field of nonzero values.
-struct Fields {
-  int low = 1 << 12;
-  int high = -1;
-};
-
-/// Finds the exponent fields. The loop has no branches, so that compilers turn it into vector instructions.
-template <class T>
-Fields fields_of(const T* values, std::int64_t count) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Fields none;
-  int low = none.low;
-  int high = none.high;
-  for (std::int64_t index = 0; index < count; ++index) {
-    const Bits magnitude = std::bit_cast<Bits>(values[index]) << 1;
-    const int field = static_cast<int>(magnitude >> std::numeric_limits<T>::digits);
-    const int least = magnitude == 0 ? none.low : field;
-    const int greatest = magnitude == 0 ? none.high : field;
-    low = least < low ? least : low;
-    high = greatest > high ? greatest : high;
-  }
-  return {low, high};
-}
-
 template <class T>
 Exponents exponents_of(MatrixView<const T> values, int threads) {
-  int low = std::numeric_limits<int>::max();
-  int high = -1;
+  T least = Magnitudes<T>().least;
+  T greatest = 0;
   const std::int64_t rows_together =
       values.contiguous() ? core::chunk_length(values.rows(), values.columns(), threads) : 1;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : low) reduction(max : high)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : least) reduction(max : greatest)
   for (std::int64_t row = 0; row < values.rows(); row += rows_together) {
-    const Fields fields = fields_of(values.row(row), std::min(rows_together, values.rows() - row) * values.columns());
-    low = std::min(low, fields.low);
-    high = std::max(high, fields.high);
+    const Magnitudes<T> found =
+        find_magnitudes(values.row(row), std::min(rows_together, values.rows() - row) * values.columns());
+    least = std::min(least, found.least);
+    greatest = std::max(greatest, found.greatest);
   }
-  if (high < 0) return {};
-  constexpr int least_exponent = std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits;
-  const auto exponent = [](int field) { return std::max(field, 1) - 1 + least_exponent; };
-  return {exponent(low), exponent(high) + std::numeric_limits<T>::digits};
+  if (greatest == 0) return {};
+  return {scaled(least).exponent, scaled(greatest).exponent + std::numeric_limits<T>::digits};
 }
 
 /// Returns the exponents of the products of points and weights.
@@ -205,6 +181,17 @@ class RowsByLabel {
   std::vector<std::int64_t> rows_;
 };
 
+/// Calls put(part) for the parts of the raw sum of `times` values in a limb: 0 is the high limb, 2 the low one.
+template <class Put>
+void put_limb(const core::TotalGrid& grid, int limb, std::uint64_t raw, std::uint64_t times, const Put& put) {
+  const std::uint64_t bits = raw - times * static_cast<std::uint64_t>(core::integer_magic_bits);
+  const bool negative = static_cast<std::int64_t>(bits) < 0;
+  const std::uint64_t magnitude = negative ? 0 - bits : bits;
+  const int exponent = grid.least_exponent() + (2 - limb) * grid.grid.bits;
+  put(core::Scaled{magnitude & 0xffffffff, exponent, negative});
+  put(core::Scaled{magnitude >> 32, exponent + 32, negative});
+}
+
 /// Sums the rows of a piece, column by column: most values in three limbs (core::TotalGrid) with vector instructions,
 /// values that are too small for the limbs one by one.
 template <class Value>
@@ -235,13 +222,9 @@ class PieceSums {
     const std::uint64_t times = longer_rows * static_cast<std::uint64_t>(together_) + single_rows;
     for (std::int64_t column = 0; column < columns_; ++column)
       for (int limb = 0; limb < 3; ++limb) {
-        std::uint64_t bits = 0 - times * static_cast<std::uint64_t>(core::integer_magic_bits);
-        for (std::int64_t lane = column; lane < lanes(); lane += columns_) bits += limbs_[size(limb * lanes() + lane)];
-        const auto sum = static_cast<std::int64_t>(bits);
-        const std::uint64_t magnitude = sum < 0 ? 0 - bits : bits;
-        const int exponent = grid_.least_exponent() + (2 - limb) * grid_.grid.bits;
-        put(column, core::Scaled{magnitude & 0xffffffff, exponent, sum < 0});
-        put(column, core::Scaled{magnitude >> 32, exponent + 32, sum < 0});
+        std::uint64_t raw = 0;
+        for (std::int64_t lane = column; lane < lanes(); lane += columns_) raw += limbs_[size(limb * lanes() + lane)];
+        put_limb(grid_, limb, raw, times, [&](core::Scaled part) { put(column, part); });
       }
   }
 
@@ -348,6 +331,9 @@ void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, 
   // The product of two floats is exact in double. Products of doubles are added word by word.
   using Product = std::conditional_t<sizeof(T) == 4, double, T>;
   const Exponents exponents = exponents_of_terms(points, weights, threads);
+  if (weights.empty() && sums() <= most_sums_in_order && points.rows() / threads >= 64 * clusters_)
+    return add_in_order(points, labels, threads, exponents.empty() ? 0 : exponents.high,
+                        kmeans_detail::words_of(exponents));
   const RowsByLabel by_label(labels, points.rows(), clusters_, threads);
   const std::vector<Piece> pieces = by_label.pieces();
   cover(kmeans_detail::words_of(exponents));
@@ -361,13 +347,7 @@ void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, 
   expect(8 * points.rows());
   // The statements below throw no exceptions.
   const auto sum_piece = [&](const Piece& piece, std::size_t part) {
-    std::int64_t* const sums = words(piece.cluster);
-    const auto put = [&](std::int64_t column, core::Scaled value) {
-      core::for_each_limb(value, [&](int word, std::int64_t addend) {
-#pragma omp atomic
-        sums[column * range_.count + word - range_.first] += addend;
-      });
-    };
+    const auto put = [&](std::int64_t column, core::Scaled value) { this->put(piece.cluster, column, value); };
     // Returns the number of a row. The rows of a piece are far apart, so the row after the next few is fetched early.
     const auto row_of = [&](std::int64_t index) {
       constexpr std::int64_t ahead = 8;
@@ -411,6 +391,63 @@ void BatchSums<T>::add(MatrixView<const T> points, VectorView<const T> weights, 
         for (const std::int64_t row : rows) weight.add(static_cast<double>(weights[row]));
     }
   }
+}
+
+template <class T>
+void BatchSums<T>::put(std::int64_t cluster, std::int64_t column, core::Scaled value) {
+  std::int64_t* const sum = words(cluster) + column * range_.count;
+  core::for_each_limb(value, [&](int word, std::int64_t addend) {
+#pragma omp atomic
+    sum[word - range_.first] += addend;
+  });
+}
+
+template <class T>
+void BatchSums<T>::add_in_order(MatrixView<const T> points, const std::int32_t* labels, int threads, int exponent,
+                                WordRange words) {
+  constexpr std::int64_t rows_of_limbs = std::int64_t{1} << 16;
+  const core::TotalGrid grid(exponent, rows_of_limbs);
+  const std::vector<double> to_high(static_cast<std::size_t>(columns_), grid.grid.to_high);
+  const std::vector<double> exact_from(static_cast<std::size_t>(columns_), grid.exact_from);
+  const auto of_a_part = static_cast<std::size_t>(3 * sums());
+  std::vector<std::uint64_t> limbs(of_a_part * static_cast<std::size_t>(threads));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(clusters_ * threads));
+  const std::vector<std::int64_t> counts_before = counts_;
+  cover(words);
+  expect(8 * points.rows());
+  // The statements below throw no exceptions.
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int part = 0; part < threads; ++part) {
+    const std::int64_t end = points.rows() * (part + 1) / threads;
+    std::uint64_t* const own = limbs.data() + static_cast<std::size_t>(part) * of_a_part;
+    std::int64_t* const own_counts = counts.data() + part * clusters_;
+    const ColumnLimbs columns{columns_, to_high.data(), grid.grid.to_low, exact_from.data(), columns_, own};
+    for (std::int64_t first = points.rows() * part / threads; first < end; first += rows_of_limbs) {
+      const std::int64_t count = std::min(rows_of_limbs, end - first);
+      std::fill_n(own, of_a_part, 0);
+      std::fill_n(own_counts, clusters_, 0);
+      for (std::int64_t row = first; row < first + count; ++row) ++own_counts[labels[row]];
+      for (std::int64_t row = first; row < first + count;) {
+        const AddedRows added =
+            add_to_clusters(points.row(row), points.row_stride(), first + count - row, labels + row, columns);
+        row += added.count;
+        for (std::int64_t column = 0; column < columns_ && added.doubtful > 0; ++column)
+          if (const T value = points(row - 1, column); !grid.holds(static_cast<double>(value)))
+            put(labels[row - 1], column, scaled(value));
+      }
+      for (std::int64_t cluster = 0; cluster < clusters_; ++cluster) {
+        const std::int64_t times = own_counts[cluster];
+        for (std::int64_t column = 0; column < columns_ && times > 0; ++column)
+          for (int limb = 0; limb < 3; ++limb)
+            put_limb(grid, limb, own[(3 * cluster + limb) * columns_ + column], static_cast<std::uint64_t>(times),
+                     [&](core::Scaled value) { put(cluster, column, value); });
+#pragma omp atomic
+        counts_[static_cast<std::size_t>(cluster)] += times;
+      }
+    }
+  }
+  for (std::size_t cluster = 0; cluster < weights_.size(); ++cluster)
+    weights_[cluster].add(counts_[cluster] - counts_before[cluster], 0);
 }
 
 template <class T>

@@ -66,6 +66,11 @@ class BatchSums {
   core::ExactAccumulator weight_sum(std::int64_t cluster) const;
   WordRange range_with(WordRange words) const;
   void cover(WordRange words);
+  /// Adds a part of a value to a sum. Several threads may call this.
+  void put(std::int64_t cluster, std::int64_t column, core::Scaled value);
+  /// Adds rows without weights in their order, each thread to separate limbs. No magnitude exceeds 2^exponent, and the
+  /// sums need `words`.
+  void add_in_order(MatrixView<const T> points, const std::int32_t* labels, int threads, int exponent, WordRange words);
   void make_weights();
   /// Propagates all carries.
   void settle();

@@ -15,9 +15,15 @@
 // * Certainty. The error of a score is at most E = A ((d + 4) 2^-24 + 2^-19), where A bounds the magnitude of the
 //   terms. No distance exceeds 4 A, so the error of the canonical chain, (d + 2) 2^-53 of a distance, is far below E. A
 //   point is decided if its second-best score exceeds the best by more than 2 E. All other points are re-checked.
+// * Integers. From five columns on, with vectors of 32 or 64 bytes, y and z are rounded to 16-bit integers, scaled to
+//   the spread of the block and of its candidates. An instruction then multiplies two columns and adds both products,
+//   so a score takes half as many instructions. The middle of the block costs no precision, because y and z are
+//   differences. A score errs by half a unit times the sum of all magnitudes of both rows (pack_candidates()), so about
+//   five times as many points are doubtful. For a doubtful point, the scores of all candidates are computed again,
+//   vectors across candidates, and only candidates within twice the error are re-checked.
 // * Sums. Only points that change cluster touch the exact sums (simd_engine.hpp).
 //
-// Work per iteration: (d + 5) n k / lanes vector instructions and one read of the points.
+// Work per iteration: (d + 5) n k / lanes vector instructions and one read of the points; (d / 2 + 4) with integers.
 // Limits: d <= 16.
 // Source of the idea: J. R. Shewchuk, "Adaptive precision floating-point arithmetic" (1997), applied to argmin.
 #include "kmeans/assign/small_dim_assigner.hpp"
@@ -30,6 +36,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // clang-format on
+
+#include "kmeans/assign/integer_filter-inl.hpp"
 
 #ifndef GRADUS_KMEANS_SIMD_SMALL_DIM
 #define GRADUS_KMEANS_SIMD_SMALL_DIM
@@ -57,6 +65,7 @@ struct SmallDimBlock {
   std::int32_t* candidates;
   double* nearest_corner;
   std::int32_t* found;
+  bool dot_instructions;
   core::StopPoll stop;
 };
 
@@ -70,37 +79,99 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each kernel is compiled for a number D of columns. Above 8 columns, only some values of D exist: the number of
-// columns is rounded up to one of these values, and the extra columns are zero.
-constexpr int largest_exact = 8;
+// With vectors of 32 or 64 bytes, blocks of more than four columns are packed: their coordinates are rounded to 16-bit
+// integers, and a search multiplies two columns at a time.
+#undef GRADUS_PACKED_BLOCKS
+#if GRADUS_INTEGER_PANELS && HWY_MAX_BYTES >= 32
+#define GRADUS_PACKED_BLOCKS 1
+#else
+#define GRADUS_PACKED_BLOCKS 0
+#endif
+
+// Each kernel is compiled for a number D of columns. Above `largest_exact` columns, only some values of D exist: the
+// number of columns is rounded up to one of these values, and the extra columns are zero.
+constexpr int largest_exact = HWY_ARCH_X86 ? 4 : 8;
 
 template <class T, int D>
 HWY_INLINE std::int64_t columns_of(const SmallDimBlock<T>& block) {
   return D <= largest_exact ? D : block.dimensions;
 }
 
+#if GRADUS_PACKED_BLOCKS
+// Calls visit(dim, values) with vectors of coordinates of a centroid. Coordinates that do not exist are zero.
+template <class T, int D, class Visit>
+HWY_INLINE void for_columns(const SmallDimBlock<T>& block, std::int64_t cluster, const Visit& visit) {
+  const hn::ScalableTag<double> lanes;
+  const hn::Rebind<T, decltype(lanes)> narrow;
+  constexpr auto width = static_cast<std::int64_t>(hn::MaxLanes(lanes));
+  const std::int64_t d = block.dimensions;
+  const T* const centroid = block.centroids + cluster * d;
+#pragma GCC unroll 4
+  for (std::int64_t dim = 0; dim < D; dim += width) {
+    const std::int64_t left = d - dim < 0 ? 0 : (d - dim < width ? d - dim : width);
+    const auto values = hn::MaskedLoad(hn::FirstN(narrow, static_cast<std::size_t>(left)), narrow, centroid + dim);
+    if constexpr (sizeof(T) == 8) visit(dim, values);
+    else visit(dim, hn::PromoteTo(lanes, values));
+  }
+}
+
+// Finds the squared distance of each centroid to the nearest point of the box. Returns the smallest among the squared
+// distances from each centroid to its farthest corner.
+template <class T, int D>
+double find_corners(const SmallDimBlock<T>& block) {
+  const hn::ScalableTag<double> lanes;
+  double low[16] = {};
+  double high[16] = {};
+  for (std::int64_t dim = 0; dim < block.dimensions; ++dim) {
+    low[dim] = static_cast<double>(block.lowest[dim]);
+    high[dim] = static_cast<double>(block.highest[dim]);
+  }
+  double least_reach = HUGE_VAL;
+  for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
+    auto near = hn::Zero(lanes);
+    auto far = near;
+    for_columns<T, D>(block, cluster, [&](std::int64_t dim, auto centroid) HWY_ATTR {
+      const auto below = hn::LoadU(lanes, low + dim) - centroid;
+      const auto above = centroid - hn::LoadU(lanes, high + dim);
+      const auto outside = hn::Max(hn::Max(below, above), hn::Zero(lanes));
+      const auto reach = hn::Min(below, above);
+      near = hn::MulAdd(outside, outside, near);
+      far = hn::MulAdd(reach, reach, far);
+    });
+    block.nearest_corner[cluster] = hn::GetLane(hn::SumOfLanes(lanes, near));
+    const double reach = hn::GetLane(hn::SumOfLanes(lanes, far));
+    if (reach < least_reach) least_reach = reach;
+  }
+  return least_reach;
+}
+#endif
+
 // Finds the clusters that may be nearest to some point in the box, in ascending order. Margins cover the rounding
 // errors of the distances to the box and of the canonical distances.
 template <class T, int D>
 std::int64_t find_candidates(const SmallDimBlock<T>& block) {
   constexpr double slack = (2 * D + 8) * 0x1p-52;
-  const std::int64_t d = columns_of<T, D>(block);
+  [[maybe_unused]] const std::int64_t d = columns_of<T, D>(block);
   double least_reach = HUGE_VAL;  // the smallest among the squared distances from each centroid to its farthest corner
-  for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
-    double near = 0;
-    double far = 0;
-    for (std::int64_t dim = 0; dim < d; ++dim) {
-      const double centroid = static_cast<double>(block.centroids[cluster * d + dim]);
-      const double below = centroid - static_cast<double>(block.lowest[dim]);
-      const double above = static_cast<double>(block.highest[dim]) - centroid;
-      const double outside = below < 0 ? -below : (above < 0 ? -above : 0.0);
-      const double reach = below > above ? below : above;
-      near += outside * outside;
-      far += reach * reach;
+#if GRADUS_PACKED_BLOCKS
+  if constexpr (D > largest_exact) least_reach = find_corners<T, D>(block);
+  else
+#endif
+    for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
+      double near = 0;
+      double far = 0;
+      for (std::int64_t dim = 0; dim < d; ++dim) {
+        const double centroid = static_cast<double>(block.centroids[cluster * d + dim]);
+        const double below = centroid - static_cast<double>(block.lowest[dim]);
+        const double above = static_cast<double>(block.highest[dim]) - centroid;
+        const double outside = below < 0 ? -below : (above < 0 ? -above : 0.0);
+        const double reach = below > above ? below : above;
+        near += outside * outside;
+        far += reach * reach;
+      }
+      block.nearest_corner[cluster] = near;
+      if (far < least_reach) least_reach = far;
     }
-    block.nearest_corner[cluster] = near;
-    if (far < least_reach) least_reach = far;
-  }
   const double limit = least_reach * (1 + slack) + 1e-300;
   std::int64_t count = 0;
   for (std::int64_t cluster = 0; cluster < block.clusters; ++cluster) {
@@ -108,101 +179,6 @@ std::int64_t find_candidates(const SmallDimBlock<T>& block) {
     count += !(block.nearest_corner[cluster] * (1 - slack) > limit);
   }
   return count;
-}
-
-#if HWY_MAX_BYTES >= 32
-// Returns eight scaled coordinates of a row in float. Coordinates that the mask `used` excludes are zero.
-template <class T, class Used>
-HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used, const T* shift, T scale) {
-  const hn::FixedTag<float, 8> eight;
-  if constexpr (sizeof(T) == 4) {
-    return hn::MulSub(hn::MaskedLoad(used, eight, row), hn::Set(eight, scale), hn::LoadU(eight, shift));
-#if HWY_MAX_BYTES >= 64
-  } else {
-    const hn::FixedTag<double, 8> wide;
-    return hn::DemoteTo(eight,
-                        hn::MulSub(hn::MaskedLoad(used, wide, row), hn::Set(wide, scale), hn::LoadU(wide, shift)));
-#else
-  } else {
-    const hn::FixedTag<double, 4> wide;
-    const hn::FixedTag<float, 4> half;
-    const auto factor = hn::Set(wide, scale);
-    const auto low = hn::MulSub(hn::MaskedLoad(used.low, wide, row), factor, hn::LoadU(wide, shift));
-    const auto high = hn::MulSub(hn::MaskedLoad(used.high, wide, row + 4), factor, hn::LoadU(wide, shift + 4));
-    return hn::Combine(eight, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
-#endif
-  }
-}
-
-// Returns the mask of the first `count` of eight elements, in the form that eight_scaled() expects.
-template <class T>
-HWY_INLINE auto first_of_eight(std::int64_t count) {
-#if HWY_MAX_BYTES < 64
-  if constexpr (sizeof(T) == 8) {
-    const hn::FixedTag<double, 4> wide;
-    struct Halves {
-      decltype(hn::FirstN(wide, 0)) low, high;
-    };
-    return Halves{hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? count : 4)),
-                  hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? 0 : count - 4))};
-  } else
-#endif
-    return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
-}
-
-// Transposes eight rows of eight elements. Stores the eight columns `tile_stride` elements apart.
-template <class V>
-HWY_INLINE void store_transposed(const V (&row)[8], float* out) {
-  const hn::FixedTag<float, 8> eight;
-  const hn::FixedTag<double, 4> pairs;
-  const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
-  const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
-  // Each vector holds columns 0 to 3 in its lower half and columns 4 to 7 in its upper half: `near` for points 0 to 3,
-  // and `far` for points 4 to 7.
-  const auto store = [&](int column, auto near, auto far) HWY_ATTR {
-    hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * tile_stride);
-    hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * tile_stride);
-  };
-  const auto near01 = low(row[0], row[1]), near23 = low(row[2], row[3]);
-  const auto far01 = low(row[4], row[5]), far23 = low(row[6], row[7]);
-  store(0, hn::InterleaveLower(pairs, near01, near23), hn::InterleaveLower(pairs, far01, far23));
-  store(1, hn::InterleaveUpper(pairs, near01, near23), hn::InterleaveUpper(pairs, far01, far23));
-  const auto next01 = high(row[0], row[1]), next23 = high(row[2], row[3]);
-  const auto last01 = high(row[4], row[5]), last23 = high(row[6], row[7]);
-  store(2, hn::InterleaveLower(pairs, next01, next23), hn::InterleaveLower(pairs, last01, last23));
-  store(3, hn::InterleaveUpper(pairs, next01, next23), hn::InterleaveUpper(pairs, last01, last23));
-}
-#endif
-
-// Fills the tile from long rows by transposing squares of eight by eight elements in registers. Extra columns are zero.
-template <class T>
-void fill_tile_transposed(const SmallDimBlock<T>& block, int tile_rows, const double* shift, double scale) {
-  T scaled_shift[16] = {};
-  const std::int64_t d = block.dimensions;
-  for (std::int64_t dim = 0; dim < d; ++dim) scaled_shift[dim] = static_cast<T>(shift[dim] * scale);
-  const T factor = static_cast<T>(scale);
-  std::int64_t index = 0;
-#if HWY_MAX_BYTES >= 32
-  for (; index + 8 <= block.count; index += 8)
-    for (std::int64_t dim = 0; dim < d; dim += 8) {
-      const T* row = block.rows + index * block.stride + dim;
-      const auto used = first_of_eight<T>(d - dim);
-      hn::Vec<hn::FixedTag<float, 8>> rows[8];
-#pragma GCC unroll 8
-      for (int point = 0; point < 8; ++point)
-        rows[point] = eight_scaled(row + point * block.stride, used, scaled_shift + dim, factor);
-      store_transposed(rows, block.tile + dim * tile_stride + index);
-    }
-#endif
-  const std::int64_t unfilled = index;
-  for (; index < block.count; ++index)
-    for (std::int64_t dim = 0; dim < d; ++dim)
-      block.tile[dim * tile_stride + index] =
-          static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * factor) - scaled_shift[dim]);
-  for (; index % 64 != 0; ++index)  // fills the last vector
-    for (std::int64_t dim = 0; dim < d; ++dim) block.tile[dim * tile_stride + index] = 0;
-  for (std::int64_t dim = d; dim < tile_rows; ++dim)
-    for (std::int64_t point = unfilled; point < index; ++point) block.tile[dim * tile_stride + point] = 0;
 }
 
 template <class T, int D>
@@ -219,8 +195,7 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
     else hn::StoreU(hn::DemoteTo(narrow, scaled), narrow, block.tile + dim * tile_stride + index);
   };
   std::int64_t index = 0;
-  if constexpr (D > 4) return fill_tile_transposed(block, D, shift, scale);
-  if (block.stride == D) {
+  if (D <= 4 && block.stride == D) {
     for (; index + width <= block.count; index += width) {
       const T* rows = block.rows + index * D;
       if constexpr (D == 1) put(0, index, hn::LoadU(lanes, rows));
@@ -247,11 +222,14 @@ void fill_tile(const SmallDimBlock<T>& block, const double* shift, double scale)
       }
     }
   }
-  for (; index < block.count; ++index)
-    for (int dim = 0; dim < D; ++dim)
+  const std::int64_t d = columns_of<T, D>(block);
+  for (; index < block.count; ++index) {
+    for (std::int64_t dim = 0; dim < d; ++dim)
       block.tile[dim * tile_stride + index] =
           static_cast<float>(static_cast<T>(block.rows[index * block.stride + dim] * static_cast<T>(scale)) -
                              static_cast<T>(shift[dim] * scale));
+    for (std::int64_t dim = d; dim < D; ++dim) block.tile[dim * tile_stride + index] = 0;
+  }
   for (; index % 64 != 0; ++index)  // fills the last vector
     for (int dim = 0; dim < D; ++dim) block.tile[dim * tile_stride + index] = 0;
 }
@@ -498,6 +476,394 @@ std::int64_t assign_kernel(const SmallDimBlock<T>& block, std::int32_t* labels) 
   return rechecked;
 }
 
+#if GRADUS_PACKED_BLOCKS
+// Returns eight coordinates of a row relative to `middle`, scaled, in float. Coordinates that the mask `used` excludes
+// are zero, and so must be their middles.
+template <class T, class Used>
+HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> eight_scaled(const T* row, Used used, const T* middle, T scale) {
+  const hn::FixedTag<float, 8> eight;
+  if constexpr (sizeof(T) == 4) {
+    return hn::Mul(hn::Sub(hn::MaskedLoad(used, eight, row), hn::LoadU(eight, middle)), hn::Set(eight, scale));
+#if HWY_MAX_BYTES >= 64
+  } else {
+    const hn::FixedTag<double, 8> wide;
+    return hn::DemoteTo(
+        eight, hn::Mul(hn::Sub(hn::MaskedLoad(used, wide, row), hn::LoadU(wide, middle)), hn::Set(wide, scale)));
+#else
+  } else {
+    const hn::FixedTag<double, 4> wide;
+    const hn::FixedTag<float, 4> half;
+    const auto factor = hn::Set(wide, scale);
+    const auto low = hn::Mul(hn::Sub(hn::MaskedLoad(used.low, wide, row), hn::LoadU(wide, middle)), factor);
+    const auto high = hn::Mul(hn::Sub(hn::MaskedLoad(used.high, wide, row + 4), hn::LoadU(wide, middle + 4)), factor);
+    return hn::Combine(eight, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
+  }
+}
+
+// Returns the mask of the first `count` of eight elements, in the form that eight_scaled() expects.
+template <class T>
+HWY_INLINE auto first_of_eight(std::int64_t count) {
+#if HWY_MAX_BYTES < 64
+  if constexpr (sizeof(T) == 8) {
+    const hn::FixedTag<double, 4> wide;
+    struct Halves {
+      decltype(hn::FirstN(wide, 0)) low, high;
+    };
+    return Halves{hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? count : 4)),
+                  hn::FirstN(wide, static_cast<std::size_t>(count < 4 ? 0 : count - 4))};
+  } else
+#endif
+    return hn::FirstN(hn::FixedTag<T, 8>(), static_cast<std::size_t>(count < 8 ? count : 8));
+}
+
+// Transposes eight rows of eight elements. Stores the first `columns` columns `stride` elements apart.
+template <int columns, class V>
+HWY_INLINE void store_transposed(const V (&row)[8], std::int64_t stride, float* out) {
+  const hn::FixedTag<float, 8> eight;
+  const hn::FixedTag<double, 4> pairs;
+  const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(eight, a, b)); };
+  const auto high = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(eight, a, b)); };
+  // Each vector holds columns 0 to 3 in its lower half and columns 4 to 7 in its upper half: `near` for points 0 to 3,
+  // and `far` for points 4 to 7.
+  const auto store = [&](int column, auto near, auto far) HWY_ATTR {
+    hn::StoreU(hn::BitCast(eight, hn::ConcatLowerLower(pairs, far, near)), eight, out + column * stride);
+    if (column + 4 < columns)
+      hn::StoreU(hn::BitCast(eight, hn::ConcatUpperUpper(pairs, far, near)), eight, out + (column + 4) * stride);
+  };
+  const auto near01 = low(row[0], row[1]), near23 = low(row[2], row[3]);
+  const auto far01 = low(row[4], row[5]), far23 = low(row[6], row[7]);
+  store(0, hn::InterleaveLower(pairs, near01, near23), hn::InterleaveLower(pairs, far01, far23));
+  store(1, hn::InterleaveUpper(pairs, near01, near23), hn::InterleaveUpper(pairs, far01, far23));
+  const auto next01 = high(row[0], row[1]), next23 = high(row[2], row[3]);
+  const auto last01 = high(row[4], row[5]), last23 = high(row[6], row[7]);
+  store(2, hn::InterleaveLower(pairs, next01, next23), hn::InterleaveLower(pairs, last01, last23));
+  store(3, hn::InterleaveUpper(pairs, next01, next23), hn::InterleaveUpper(pairs, last01, last23));
+}
+
+constexpr std::int64_t strip = 2 * vector_lanes;  // points that a search compares with a centroid at a time
+
+// The middle of a block, and what packing has found out about the block.
+template <class T>
+struct PackedScale {
+  T middle[16] = {};
+  double steps = 1;   // steps per unit
+  double length = 0;  // bound of the Euclidean norms of the packed rows, in steps
+  double sum = 0;     // bound of the sums of the packed rows' magnitudes, in steps
+};
+
+// A lower limit of spreads. With it, T can hold the number of steps per unit, and the underflow of the canonical chain,
+// d 2^-1074, is negligible compared with a step of a score.
+template <class T>
+constexpr double least_spread = sizeof(T) == 4 ? 0x1p-100 : 0x1p-400;
+constexpr double most_steps = 32767 / (1 + 0x1p-20);
+
+// Returns eight pairs of 16-bit integers: the coordinates of a row relative to the middle, in steps. The error of a
+// coordinate is at most 0.51. The integers after the first 2 * `pairs` are zero.
+template <int pairs, class T, class Used>
+HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> packed_row(const T* row, Used first, Used rest, const T* middle, T steps) {
+  const auto low = eight_scaled(row, first, middle, steps);
+  auto high = hn::Zero(hn::FixedTag<float, 8>());
+  if constexpr (pairs > 4) high = eight_scaled(row + 8, rest, middle + 8, steps);
+  const hn::FixedTag<std::int16_t, 16> sixteen;
+#if HWY_MAX_BYTES >= 64
+  const auto packed = hn::DemoteTo(sixteen, hn::NearestInt(hn::Combine(hn::FixedTag<float, 16>(), high, low)));
+#else
+  const hn::FixedTag<std::int16_t, 8> half;
+  const auto packed =
+      hn::Combine(sixteen, hn::DemoteTo(half, hn::NearestInt(high)), hn::DemoteTo(half, hn::NearestInt(low)));
+#endif
+  return hn::BitCast(hn::FixedTag<float, 8>(), packed);
+}
+
+// Packs eight rows: row i is get(i). Rows from `count` on are zero. Stores a pair of columns of the eight rows, and
+// each further pair `stride` elements later.
+template <class T, int pairs, class Get>
+HWY_INLINE void pack_eight(const SmallDimBlock<T>& block, std::int64_t count, const Get& get, const T* middle, T steps,
+                           std::int64_t stride, float* out) {
+  const auto first = first_of_eight<T>(block.dimensions);
+  const auto rest = first_of_eight<T>(block.dimensions < 8 ? 0 : block.dimensions - 8);
+  hn::Vec<hn::FixedTag<float, 8>> rows[8];
+#pragma GCC unroll 8
+  for (int row = 0; row < 8; ++row)
+    rows[row] =
+        row < count ? packed_row<pairs>(get(row), first, rest, middle, steps) : hn::Zero(hn::FixedTag<float, 8>());
+  store_transposed<pairs>(rows, stride, out);
+}
+
+// Packs a block strip by strip. The last strip is padded with zeros.
+template <class T, int pairs>
+PackedScale<T> pack_block(const SmallDimBlock<T>& block) {
+  PackedScale<T> scale;
+  double spread = least_spread<T>;
+  for (std::int64_t dim = 0; dim < block.dimensions; ++dim) {
+    const auto low = static_cast<double>(block.lowest[dim]);
+    const auto high = static_cast<double>(block.highest[dim]);
+    scale.middle[dim] = static_cast<T>(0.5 * low + 0.5 * high);
+    const auto middle = static_cast<double>(scale.middle[dim]);
+    const double half = high - middle > middle - low ? high - middle : middle - low;
+    if (half > spread) spread = half;
+  }
+  const T steps = static_cast<T>(most_steps / spread);
+  scale.steps = static_cast<double>(steps);
+  const std::int64_t padded = (block.count + strip - 1) / strip * strip;
+  for (std::int64_t index = 0; index < padded; index += 8) {
+    const T* const rows = block.rows + index * block.stride;
+    pack_eight<T, pairs>(
+        block, block.count - index, [&](int row) HWY_ATTR { return rows + row * block.stride; }, scale.middle, steps,
+        strip, block.tile + index / strip * strip * pairs + index % strip);
+  }
+  const WideTag wide;
+  const hn::Repartition<std::int16_t, WideTag> narrow;
+  const auto one = hn::Set(narrow, 1);
+  auto sums = hn::Zero(wide);
+  auto squares = hn::Zero(wide);  // of a quarter of each magnitude, rounded up, because 32 bits must hold them
+  for (std::int64_t index = 0; index < padded; index += vector_lanes) {
+    const float* const column = block.tile + index / strip * strip * pairs + index % strip;
+    auto sum = hn::Zero(wide).raw;
+    auto square = sum;
+#pragma GCC unroll 8
+    for (int pair = 0; pair < pairs; ++pair) {
+      const auto magnitudes = hn::Abs(hn::BitCast(narrow, hn::LoadU(hn::ScalableTag<float>(), column + pair * strip)));
+      const auto quarters = hn::ShiftRight<2>(magnitudes) + one;
+      sum = add_pairs<false>(sum, magnitudes.raw, one.raw);
+      square = add_pairs<false>(square, quarters.raw, quarters.raw);
+    }
+    sums = hn::Max(sums, hn::Vec<WideTag>{sum});
+    squares = hn::Max(squares, hn::Vec<WideTag>{square});
+  }
+  scale.sum = hn::GetLane(hn::MaxOfLanes(wide, sums));
+  scale.length = 4 * __builtin_sqrt(static_cast<double>(hn::GetLane(hn::MaxOfLanes(wide, squares))));
+  return scale;
+}
+
+// Packs the negated candidates in groups, each followed by half the squared norms of its candidates in units of the
+// scores. Returns the difference of two scores above which the order of the scores is certain, or -1 if no difference
+// is certain.
+//
+// A score is half the squared norm minus the product of two packed rows. The error of each coordinate is at most 0.51,
+// which is multiplied with the other row. So the error of a score is at most 0.51 times the sum of both rows'
+// magnitudes, plus 0.51^2 per column, plus the rounding of the squared norm. The bound also covers the rounding of the
+// canonical chain: see chain_error(). The low bits of a score give way to the number of its candidate.
+template <class T, int pairs>
+std::int32_t pack_candidates(const SmallDimBlock<T>& block, std::int64_t candidates, const PackedScale<T>& by) {
+  const std::int64_t d = block.dimensions;
+  const auto centroid = [&](std::int64_t index) HWY_ATTR { return block.centroids + block.candidates[index] * d; };
+  const hn::ScalableTag<double> lanes;
+  double middle[16] = {};
+  for (std::int64_t dim = 0; dim < d; ++dim) middle[dim] = static_cast<double>(by.middle[dim]);
+  auto most = hn::Zero(lanes);
+  double longest = 0;  // half of the greatest squared norm
+  double* const halves = block.nearest_corner;
+  for (std::int64_t index = 0; index < candidates; ++index) {
+    auto squares = hn::Zero(lanes);
+    for_columns<T, 2 * pairs>(block, block.candidates[index], [&](std::int64_t dim, auto values) HWY_ATTR {
+      const auto moved = values - hn::LoadU(lanes, middle + dim);
+      most = hn::Max(most, hn::Abs(moved));
+      squares = hn::MulAdd(moved, moved, squares);
+    });
+    halves[index] = 0.5 * hn::GetLane(hn::SumOfLanes(lanes, squares));
+    if (halves[index] > longest) longest = halves[index];
+  }
+  const double spread = hn::GetLane(hn::MaxOfLanes(lanes, hn::Max(most, hn::Set(lanes, least_spread<T>))));
+  if (sizeof(T) == 4 && !(spread < 0x1p127)) return -1;  // differences may be beyond the range of float
+  const double length = by.length / by.steps;
+  const double of_candidates = __builtin_sqrt(2 * longest);
+  const double largest = (longest + length * of_candidates) * by.steps;
+  double steps = most_steps / spread;
+  if (steps * largest > 0x1p30) steps = 0x1p30 / largest;
+  const T negated = -static_cast<T>(steps);
+  steps = -static_cast<double>(negated);
+  const double unit = by.steps * steps;
+  const double reach = length + of_candidates;
+  const double error = 0.51 * (by.sum + 4 * of_candidates * steps + 32) + 2 +
+                       static_cast<double>(d + 16) * 0x1p-53 * reach * reach * unit;
+  const double threshold = 2 * error + 2 * group_size;
+  if (!(threshold < 0x1p29)) return -1;
+
+  for (std::int64_t first = 0; first < candidates; first += group_size) {
+    float* const group = block.coefficients + first * (pairs + 1);
+    for (std::int64_t half = 0; half < group_size; half += 8)
+      pack_eight<T, pairs>(
+          block, candidates - first - half, [&](int row) HWY_ATTR { return centroid(first + half + row); }, by.middle,
+          negated, group_size, group + half);
+    for (std::int64_t number = 0; number < group_size; ++number) {
+      // Unused entries of the last group never have the least score.
+      const std::int32_t half =
+          first + number < candidates ? static_cast<std::int32_t>(halves[first + number] * unit + 0.5) : 0x7fffffff;
+      __builtin_memcpy(group + pairs * group_size + number, &half, sizeof half);
+    }
+  }
+  return static_cast<std::int32_t>(threshold);
+}
+
+// A search for the nearest candidates of a packed block.
+struct PackedSearch {
+  const float* points;
+  std::int64_t count;
+  const float* coefficients;
+  std::int64_t groups;
+  std::int32_t threshold;
+  std::int32_t* found;     // per point: the index of the candidate with the least score
+  std::int32_t* doubtful;  // the points whose second-best score does not exceed the best by more than the threshold
+  const char* ahead;       // rows that will be read next
+  std::int64_t ahead_bytes;
+  bool looks;
+  core::StopPoll stop;
+};
+
+HWY_INLINE hn::Vec<WideTag> load_packed(const float* from) {
+  return hn::BitCast(WideTag(), hn::LoadU(hn::ScalableTag<float>(), from));
+}
+HWY_INLINE hn::Vec<WideTag> all_packed(const float* from) {
+  return hn::BitCast(WideTag(), hn::Set(hn::ScalableTag<float>(), *from));
+}
+
+// The numbers of candidates in a group. Loading one is faster than moving it from an integer register to a vector.
+constexpr std::int32_t marks[group_size] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+// Returns the number of doubtful points. After a stop request, the results are invalid.
+template <bool dot, int pairs>
+std::int64_t search_packed(const PackedSearch& search) {
+  const WideTag i;
+  const auto number_bits = hn::Set(i, static_cast<std::int32_t>(group_size - 1));
+  const auto score_bits = hn::Set(i, ~static_cast<std::int32_t>(group_size - 1));
+  const auto worst = hn::Set(i, 0x7fffffff);
+  const auto threshold = hn::Set(i, search.threshold);
+  std::int64_t doubtful = 0;
+  for (std::int64_t index = 0; index < search.count; index += strip) {
+    if (HWY_UNLIKELY(search.looks) && search.stop.look(search.stop.token)) return 0;
+    for (std::int64_t byte = index * search.ahead_bytes; byte < (index + strip) * search.ahead_bytes; byte += 64)
+      hwy::Prefetch(search.ahead + byte);
+    const float* const points = search.points + index * pairs;
+    hn::Vec<WideTag> best[2] = {worst, worst}, second[2] = {worst, worst}, group_of[2] = {hn::Zero(i), hn::Zero(i)};
+    for (std::int64_t group = 0; group < search.groups; ++group) {
+      const float* const row = search.coefficients + group * group_size * (pairs + 1);
+      hn::Vec<WideTag> first[2] = {worst, worst}, next[2] = {worst, worst};
+      for (std::int32_t number = 0; number < group_size; number += 4) {
+        DotVector scores[4][2];
+#pragma GCC unroll 4
+        for (int step = 0; step < 4; ++step)
+          scores[step][0] = scores[step][1] = all_packed(row + pairs * group_size + number + step).raw;
+#pragma GCC unroll 8
+        for (int pair = 0; pair < pairs; ++pair) {
+          const auto low = load_packed(points + pair * strip).raw;
+          const auto high = load_packed(points + pair * strip + vector_lanes).raw;
+#pragma GCC unroll 4
+          for (int step = 0; step < 4; ++step) {
+            const auto centroid = all_packed(row + pair * group_size + number + step).raw;
+            scores[step][0] = add_pairs<dot>(scores[step][0], low, centroid);
+            scores[step][1] = add_pairs<dot>(scores[step][1], high, centroid);
+          }
+        }
+#pragma GCC unroll 4
+        for (int step = 0; step < 4; ++step)
+#pragma GCC unroll 2
+          for (int half = 0; half < 2; ++half) {
+            const auto score = hn::Vec<WideTag>{scores[step][half]};
+            const auto key = hn::Or(hn::And(score, score_bits), hn::Set(i, marks[number + step]));
+            next[half] = hn::Min(next[half], hn::Max(first[half], key));
+            first[half] = hn::Min(first[half], key);
+          }
+      }
+      const auto number = hn::Set(i, static_cast<std::int32_t>(group * group_size));
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half) {
+        group_of[half] = hn::IfThenElse(first[half] < best[half], number, group_of[half]);
+        second[half] = hn::Min(hn::Min(second[half], next[half]), hn::Max(best[half], first[half]));
+        best[half] = hn::Min(best[half], first[half]);
+      }
+    }
+    for (int half = 0; half < 2; ++half) {
+      const std::int64_t place = index + half * vector_lanes;
+      hn::StoreU(hn::Or(group_of[half], hn::And(best[half], number_bits)), i, search.found + place);
+      const auto certain = second[half] > best[half] + threshold;
+      if (HWY_LIKELY(hn::AllTrue(i, certain))) continue;
+      std::int32_t numbers[vector_lanes];
+      const auto count = static_cast<std::int64_t>(
+          hn::CompressStore(hn::Iota(i, static_cast<std::int32_t>(place)), hn::Not(certain), i, numbers));
+      for (std::int64_t step = 0; step < count; ++step) {
+        search.doubtful[doubtful] = numbers[step];
+        doubtful += numbers[step] < search.count;
+      }
+    }
+  }
+  return doubtful;
+}
+
+// Finds the candidates of a point whose scores do not exceed the least score by more than the threshold. Writes their
+// indices in ascending order and returns their number.
+std::int64_t close_candidates(const PackedSearch& search, std::int64_t point, std::int64_t pairs, std::int32_t* out) {
+  const WideTag i;
+  const float* const own = search.points + point / strip * strip * pairs + point % strip;
+  const auto score = [&](std::int64_t index) HWY_ATTR {
+    const float* const row = search.coefficients + index / group_size * group_size * (pairs + 1) + index % group_size;
+    auto sum = load_packed(row + pairs * group_size).raw;
+    for (std::int64_t pair = 0; pair < pairs; ++pair)
+      sum = add_pairs<false>(sum, all_packed(own + pair * strip).raw, load_packed(row + pair * group_size).raw);
+    return hn::Vec<WideTag>{sum};
+  };
+  auto least = hn::Set(i, 0x7fffffff);
+  for (std::int64_t index = 0; index < search.groups * group_size; index += vector_lanes)
+    least = hn::Min(least, score(index));
+  const auto limit = hn::MinOfLanes(i, least) + hn::Set(i, search.threshold);
+  std::int64_t found = 0;
+  for (std::int64_t index = 0; index < search.groups * group_size; index += vector_lanes)
+    found += static_cast<std::int64_t>(hn::CompressStore(hn::Iota(i, static_cast<std::int32_t>(index)),
+                                                         hn::Not(score(index) > limit), i, out + found));
+  return found;
+}
+
+// assign_kernel() for 5 to 16 columns.
+template <class T, int pairs>
+std::int64_t assign_packed(const SmallDimBlock<T>& block, std::int32_t* labels) {
+  const std::int64_t candidates = find_candidates<T, 2 * pairs>(block);
+  if (candidates == 1) {
+    for (std::int64_t index = 0; index < block.count; ++index) labels[index] = block.candidates[0];
+    return 0;
+  }
+  const PackedScale<T> scale = pack_block<T, pairs>(block);
+  const std::int32_t threshold = pack_candidates<T, pairs>(block, candidates, scale);
+  const auto exactly = [&](std::int64_t point, const std::int32_t* among, std::int64_t count) {
+    SmallDimBlock<T> few = block;
+    few.candidates = const_cast<std::int32_t*>(among);
+    return nearest_exactly<T, 2 * pairs>(few, block.rows + point * block.stride, count);
+  };
+  // A block with many candidates takes long, so the loops poll for stop requests. After a stop request, the labels of
+  // the block are invalid.
+  const bool looks = candidates * 16 > 16384;
+  if (threshold < 0) {
+    for (std::int64_t point = 0; point < block.count && !block.stop.look(block.stop.token); ++point)
+      labels[point] = exactly(point, block.candidates, candidates);
+    return block.count;
+  }
+  std::int32_t doubtful[block_points + strip];
+  const bool is_dense = block.stride == block.dimensions;
+  const PackedSearch search{block.tile,
+                            block.count,
+                            block.coefficients,
+                            (candidates + group_size - 1) / group_size,
+                            threshold,
+                            block.found,
+                            doubtful,
+                            reinterpret_cast<const char*>(block.rows + block.count * block.stride),
+                            is_dense ? block.dimensions * static_cast<std::int64_t>(sizeof(T)) : 0,
+                            looks,
+                            block.stop};
+  const std::int64_t open =
+      block.dot_instructions ? search_packed<true, pairs>(search) : search_packed<false, pairs>(search);
+  name_clusters(block, candidates == block.clusters, labels);
+  std::int32_t* const close = block.candidates + candidates;
+  for (std::int64_t step = 0; step < open; ++step) {
+    if (looks && block.stop.look(block.stop.token)) return 0;
+    const std::int64_t count = close_candidates(search, doubtful[step], pairs, close);
+    for (std::int64_t index = 0; index < count; ++index) close[index] = block.candidates[close[index]];
+    labels[doubtful[step]] = exactly(doubtful[step], close, count);
+  }
+  return open;
+}
+#endif
+
 template <class T>
 std::int64_t assign_any(const SmallDimBlock<T>& block, std::int64_t dimensions, std::int32_t* labels) {
   switch (dimensions) {
@@ -505,15 +871,29 @@ std::int64_t assign_any(const SmallDimBlock<T>& block, std::int64_t dimensions, 
     case 2: return assign_kernel<T, 2>(block, labels);
     case 3: return assign_kernel<T, 3>(block, labels);
     case 4: return assign_kernel<T, 4>(block, labels);
+#if GRADUS_PACKED_BLOCKS
+    case 5:
+    case 6:
+    case 7:
+    case 8: return assign_packed<T, 4>(block, labels);
+    default: return dimensions <= 12 ? assign_packed<T, 6>(block, labels) : assign_packed<T, 8>(block, labels);
+#else
+#if !HWY_ARCH_X86
     case 5: return assign_kernel<T, 5>(block, labels);
     case 6: return assign_kernel<T, 6>(block, labels);
     case 7: return assign_kernel<T, 7>(block, labels);
+#else
+    case 5:
+    case 6:
+    case 7:
+#endif
     case 8: return assign_kernel<T, 8>(block, labels);
     case 9:
     case 10:
     case 11:
     case 12: return assign_kernel<T, 12>(block, labels);
     default: return assign_kernel<T, 16>(block, labels);
+#endif
   }
 }
 
@@ -541,21 +921,24 @@ HWY_EXPORT(assign_small_f64);
 
 namespace {
 
-// Returns the column count D of the kernel that processes `dimensions` columns.
-std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 8 ? dimensions : (dimensions + 3) / 4 * 4; }
+// Returns the number of columns, rounded up to the number that a kernel processes.
+std::int64_t tile_rows(std::int64_t dimensions) { return dimensions <= 4 ? dimensions : (dimensions + 3) / 4 * 4; }
 
-// Returns the number of rows of a tile. It is a multiple of eight, because the transposition writes eight rows at a
-// time.
-std::int64_t padded_rows(std::int64_t dimensions) { return (dimensions + 7) / 8 * 8; }
+// Returns the number of elements of a tile: a chunk of coordinates, or a block of pairs of packed coordinates. With
+// more than four columns, a chunk takes less than a block.
+std::int64_t tile_size(std::int64_t dimensions) {
+  return dimensions <= 4 ? dimensions * tile_stride : tile_rows(dimensions) / 2 * block_points;
+}
 
 std::int64_t groups_of(std::int64_t clusters) { return (clusters + group_size - 1) / group_size * group_size; }
 
 }  // namespace
 
 SmallDimScratch::SmallDimScratch(std::int64_t clusters, std::int64_t dimensions)
-    : tile(padded_rows(dimensions) * tile_stride, 0.0F),
+    : tile(tile_size(dimensions), 0.0F),
       coefficients(static_cast<std::size_t>(groups_of(clusters) * (tile_rows(dimensions) + 1))),
-      candidates(static_cast<std::size_t>(clusters + 1)), nearest_corner(static_cast<std::size_t>(clusters)) {}
+      candidates(static_cast<std::size_t>(clusters + 1 + groups_of(clusters) + group_size)),
+      nearest_corner(static_cast<std::size_t>(clusters)) {}
 
 template <class T>
 SmallDimAssigner<T>::SmallDimAssigner(const Problem<T>& problem)
@@ -594,6 +977,7 @@ std::int64_t SmallDimAssigner<T>::assign(BlockRows<T>& points, const std::int32_
                                scratch.candidates.data(),
                                scratch.nearest_corner.data(),
                                scratch.found,
+                               machine_has_dot_instructions(),
                                core::stop_poll(problem_.stop)};
   if constexpr (sizeof(T) == 4) return HWY_DYNAMIC_DISPATCH(assign_small_f32)(block, d, labels);
   else return HWY_DYNAMIC_DISPATCH(assign_small_f64)(block, d, labels);
@@ -606,7 +990,7 @@ std::uint64_t SmallDimAssigner<T>::bytes(const Shape& shape, int threads) {
   const auto k = static_cast<std::uint64_t>(groups_of(shape.clusters));
   return blocks * (2 * d * sizeof(T) + 1) +
          static_cast<std::uint64_t>(threads) *
-             (4 * static_cast<std::uint64_t>(padded_rows(shape.dimensions) * tile_stride) + k * (4 * (d + 1) + 12));
+             (4 * static_cast<std::uint64_t>(tile_size(shape.dimensions)) + k * (4 * (d + 1) + 16));
 }
 
 template class SmallDimAssigner<float>;
@@ -621,7 +1005,7 @@ KMeansResult<T> simd_small_dim(const Problem<T>& problem, const Execution& execu
 
 extern constinit const Variant simd_small_dim_rung{
     .name = "simd_small_dim",
-    .summary = "a float filter across points, doubtful ones in double; exact sums",
+    .summary = "a float or integer filter across points, doubtful ones in double; exact sums",
     .change =
         "few columns: vector instructions across points, whole blocks pruned by bounding boxes, only points that "
         "changed cluster touch the sums; the oracle's bits",

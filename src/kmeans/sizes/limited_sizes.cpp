@@ -151,29 +151,34 @@ class LimitedSizesAssigner {
           (std::abs(prices_[cluster] - start[cluster]) + sum / clusters / 2) * (stride > 1 ? 0.25 : foresight_);
   }
 
-  /// Brings the prices near the solution. New prices count only if new lists confirm that they are better.
+  /// Brings the prices near the solution. New prices count only if new lists confirm that they are hardly worse.
   void approach(SizeLimits share, std::int64_t stride, std::int64_t rows) {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    double least = std::numeric_limits<double>::infinity();  // number of points at wrong clusters
     std::vector<double> prices = prices_;
     std::vector<double> widths = widths_;
     for (int turn = 0; turn < most_turns; ++turn) {
       margin_ = std::max(coarse(margin_), least_width_);
       const std::vector<double> margins(prices.size(), margin_);
       const std::vector<std::int64_t> listed = filter_.list(prices, margins, stride, labels_.data(), settled_);
-      const ListedPoints points{
-          filter_.near(), listed, settled_, share, filter_.score_of_price(), margin_, rows / (turn == 0 ? 2000 : 200)};
+      const ListedPoints points{filter_.near(),           listed,  settled_,   share,
+                                filter_.score_of_price(), margin_, rows / 2000};
       const std::vector<double> before = prices;
       const Approach done = approach_prices(points, threads_, problem_.stop, prices, widths);
-      if (done.excess > least) return;
-      least = done.excess;
+      const auto excess = static_cast<double>(done.excess);
+      if (excess > 1.25 * least) {  // the prices went too far
+        prices = prices_;
+        margin_ /= 4;
+        continue;
+      }
+      least = std::min(least, excess);
       prices_ = before;
       widths_ = widths;
       if (!done.has_moved) return;
-      if (done.is_bounded) margin_ *= 3;
+      if (done.is_bounded) margin_ *= 2;
     }
   }
 
-  static constexpr int most_turns = 8;
+  static constexpr int most_turns = 12;
 
   const Problem<T>& problem_;
   int threads_;

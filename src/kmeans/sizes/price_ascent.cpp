@@ -19,10 +19,13 @@ constexpr std::size_t sampled_gaps = 4096;
 constexpr std::size_t pairs_per_cluster = 16;
 constexpr double points_within = 24;  ///< number of points that change their cluster within the returned widths
 
-/// The two cheapest clusters of a point, and the difference of their sums of score and price.
+/// The two cheapest clusters of a point, and the difference of their sums of score and price. A cluster that is not in
+/// the list of the point is `unlisted`.
 struct Choice {
-  std::int32_t best = 0;
-  std::int32_t second = 0;
+  static constexpr std::int32_t unlisted = -1;
+
+  std::int32_t best = unlisted;
+  std::int32_t second = unlisted;
   float gap = 0;
 };
 
@@ -52,7 +55,7 @@ class PriceAscent {
       const double next = choose();
       if (next > value) {
         value = next;
-        damping = std::max(damping / 4, 1e-3);
+        damping = std::max(damping / 4, 1e-4);
         measure_excess();
         connect_clusters();
       } else {
@@ -101,7 +104,7 @@ class PriceAscent {
         for (std::int64_t row = block * block_rows; row < std::min(rows, (block + 1) * block_rows); ++row) {
           const auto [choice, least] = choice_of(points_.rows[static_cast<std::size_t>(row)]);
           choices_[static_cast<std::size_t>(row)] = choice;
-          ++own[static_cast<std::size_t>(choice.best)];
+          if (choice.best != Choice::unlisted) ++own[static_cast<std::size_t>(choice.best)];
           sum += static_cast<double>(least);
         }
         sums[static_cast<std::size_t>(block)] = sum;
@@ -117,9 +120,11 @@ class PriceAscent {
     return value;
   }
 
+  /// Returns the choice of a point, and its least sum. All clusters outside of the list count as one, whose sum is
+  /// their lower bound.
   std::pair<Choice, float> choice_of(std::int64_t row) const {
     Choice choice;
-    float least = NearCluster::no_score;
+    float least = points_.near.others[row];
     float next = NearCluster::no_score;
     for (const NearCluster& near : points_.near.of(row)) {
       if (near.score == NearCluster::no_score) break;
@@ -166,14 +171,15 @@ class PriceAscent {
     const float window = std::max(*last, 0x1p-60F);
     const std::size_t skip =
         std::max<std::size_t>(1, static_cast<std::size_t>(share * points) / (pairs_per_cluster * clusters_));
-    std::size_t number = 0;
-    for (const Choice& choice : choices_)
-      if (choice.gap < window && number++ % skip == 0)
-        pairs_.emplace_back(static_cast<std::size_t>(choice.best), static_cast<std::size_t>(choice.second));
     weight_ = static_cast<double>(skip) / static_cast<double>(window);
-    for (const auto& [a, b] : pairs_) {
-      density_[a] += weight_;
-      density_[b] += weight_;
+    std::size_t number = 0;
+    for (const Choice& choice : choices_) {
+      if (choice.gap >= window || number++ % skip != 0) continue;
+      const auto best = static_cast<std::size_t>(choice.best);
+      const auto second = static_cast<std::size_t>(choice.second);
+      if (choice.best != Choice::unlisted) density_[best] += weight_;
+      if (choice.second != Choice::unlisted) density_[second] += weight_;
+      if (choice.best != Choice::unlisted && choice.second != Choice::unlisted) pairs_.emplace_back(best, second);
     }
   }
 

@@ -29,7 +29,8 @@ struct Approach {
 
 /// Maximizes the dual of the transportation problem by Newton's method: the sum of each point's least sum of distance
 /// and price, less each price times the size that belongs to it. Changes `prices`. Sets `widths` to distances within
-/// which the final prices probably are. The lists may lack the nearest clusters at other prices than the given ones.
+/// which the final prices probably are. All clusters outside of a list count as one, whose sum is their lower bound at
+/// the given prices.
 /// Work: up to 60 rounds over the lists, and in each round conjugate gradients with up to 16 pairs per cluster.
 /// Source: J. Kitagawa, Q. Mérigot and B. Thibert, "Convergence of a Newton algorithm for semi-discrete optimal
 /// transport" (2019); damped as by D. Marquardt, "An algorithm for least-squares estimation of nonlinear parameters"

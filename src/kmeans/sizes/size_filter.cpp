@@ -76,44 +76,68 @@ void score(D tag, const float* HWY_RESTRICT rows, std::int64_t dimensions, const
       hn::StoreU(sums[row][vector], tag, scores + row * width + vector * lanes);
 }
 
-// See find_candidates() below.
-void find_candidates_here(const float* rows, std::int64_t dimensions, const float* panels, const float* first,
-                          const float* reach, std::int64_t width, const float* slack, float* scores,
-                          std::int32_t* found, std::int64_t* counts, float* second) {
+// Returns a score that at least NearClusters::most + 1 clusters do not exceed, or infinity.
+float limit_of_list(const float* scores, std::int64_t width) {
+  const hn::CappedTag<float, 16> tag;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  constexpr std::int64_t groups = 64;
+  HWY_ALIGN float minima[groups];
+  std::fill_n(minima, groups, std::numeric_limits<float>::infinity());
+  for (std::int64_t cluster = 0; cluster < width; cluster += lanes) {
+    float* const group = minima + cluster % groups;
+    hn::Store(hn::Min(hn::Load(tag, group), hn::LoadU(tag, scores + cluster)), tag, group);
+  }
+  std::nth_element(minima, minima + NearClusters::most, minima + groups);
+  return minima[NearClusters::most];
+}
+
+void find_candidates_here(ScoredRows& search) {
   const hn::CappedTag<float, 16> tag;
   using D = decltype(tag);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   constexpr std::int64_t most_vectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // as many as there are registers
+  const std::int64_t width = search.width;
   for (std::int64_t cluster = 0; cluster < width;) {
     const std::int64_t in_panel = cluster % clusters_of_panel;
-    const float* const panel = panels + (cluster - in_panel) * dimensions + in_panel;
+    const float* const panel = search.panels + (cluster - in_panel) * search.dimensions + in_panel;
     std::int64_t vectors = most_vectors;
     while (vectors * lanes > width - cluster || vectors * lanes > clusters_of_panel - in_panel) --vectors;
     const auto run = vectors == 1 ? score<1, D> : vectors == 2 ? score<2, D> : vectors == 3 ? score<3, D> : score<4, D>;
-    run(tag, rows, dimensions, panel, first + cluster, width, scores + cluster);
+    run(tag, search.rows, search.dimensions, panel, search.first + cluster, width, search.scores + cluster);
     cluster += vectors * lanes;
   }
+  const auto infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
   for (std::int64_t row = 0; row < rows_of_panel; ++row) {
-    const float* const own = scores + row * width;
-    hn::Vec<D> least = hn::Add(hn::LoadU(tag, own), hn::LoadU(tag, reach));
-    for (std::int64_t cluster = lanes; cluster < width; cluster += lanes)
-      least = hn::Min(least, hn::Add(hn::LoadU(tag, own + cluster), hn::LoadU(tag, reach + cluster)));
-    const auto limit = hn::Add(hn::MinOfLanes(tag, least), hn::Set(tag, slack[row]));
-    const auto infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
+    const float* const own = search.scores + row * width;
+    auto least = infinity;
+    auto least_wide = infinity;
+    for (std::int64_t cluster = 0; cluster < width; cluster += lanes) {
+      const auto score = hn::LoadU(tag, own + cluster);
+      least = hn::Min(least, hn::Add(score, hn::LoadU(tag, search.reach + cluster)));
+      least_wide = hn::Min(least_wide, hn::Add(score, hn::LoadU(tag, search.wide + cluster)));
+    }
+    const auto slack = hn::Set(tag, search.slack[row]);
+    const auto limit = hn::Add(hn::MinOfLanes(tag, least), slack);
+    const auto limit_wide = hn::Add(hn::MinOfLanes(tag, least_wide), slack);
+    const auto listed =
+        hn::Set(tag, search.has_lists ? limit_of_list(own, width) : -std::numeric_limits<float>::infinity());
     auto others = infinity;
     std::int64_t count = 0;
     for (std::int64_t cluster = 0; cluster < width; cluster += lanes) {
-      const auto scores_here = hn::LoadU(tag, own + cluster);
-      const auto is_near = hn::Le(hn::Sub(scores_here, hn::LoadU(tag, reach + cluster)), limit);
-      others = hn::Min(others, hn::IfThenElse(is_near, infinity, scores_here));
+      const auto score = hn::LoadU(tag, own + cluster);
+      const auto is_near = hn::Or(
+          hn::Le(hn::Sub(score, hn::LoadU(tag, search.reach + cluster)), limit),
+          hn::And(hn::Le(score, listed), hn::Le(hn::Sub(score, hn::LoadU(tag, search.wide + cluster)), limit_wide)));
+      others = hn::Min(others, hn::IfThenElse(is_near, infinity, score));
       if (hn::AllFalse(tag, is_near)) continue;
       std::uint8_t bits[8] = {};
       hn::StoreMaskBits(tag, is_near, bits);
       for (std::int64_t lane = 0; lane < lanes; ++lane)
-        if (bits[lane / 8] >> (lane % 8) & 1) found[row * width + count++] = static_cast<std::int32_t>(cluster + lane);
+        if (bits[lane / 8] >> (lane % 8) & 1)
+          search.found[row * width + count++] = static_cast<std::int32_t>(cluster + lane);
     }
-    counts[row] = count;
-    second[row] = hn::GetLane(hn::MinOfLanes(tag, others));
+    search.counts[row] = count;
+    search.others[row] = hn::GetLane(hn::MinOfLanes(tag, others));
   }
 }
 
@@ -170,12 +194,11 @@ struct SizeFilter<T>::Scratch {
   Scratch(std::int64_t clusters, std::int64_t dimensions)
       : rows(static_cast<std::size_t>(rows_of_panel * dimensions)),
         scores(static_cast<std::size_t>(rows_of_panel * padded(clusters))), found(scores.size()),
-        order(static_cast<std::size_t>(padded(clusters))), settled(static_cast<std::size_t>(clusters)) {}
+        settled(static_cast<std::size_t>(clusters)) {}
 
   std::vector<float> rows;
   std::vector<float> scores;
   std::vector<std::int32_t> found;
-  std::vector<float> order;  ///< scores of one point, to select the least
   std::vector<std::int64_t> settled;
 };
 
@@ -411,7 +434,7 @@ template <class T>
 bool SizeFilter<T>::settle_by_list(const Search& search, std::int64_t row, Scratch& scratch, OpenPoints& open) {
   if (!has_lists_ || near_.others[row] == -infinity) return false;
   const float others = near_.others[row];
-  const std::span<const NearCluster> list = near_.of(row);
+  const std::span<const NearCluster> list = near().of(row);
   float limit = infinity;
   for (const NearCluster& near : list)
     limit = std::min(limit, near.score + search.half[near.at()] + search.reach[near.at()]);
@@ -485,23 +508,31 @@ void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows,
     lengths_[rows[row]] = above(std::sqrt(square) * (1 + 0x1p-50));
     slack[row] = slack_of(rows[row]);
   }
-  std::int64_t counts[rows_of_panel] = {};
-  float others[rows_of_panel] = {};
-  HWY_DYNAMIC_DISPATCH(find_candidates_here)
-  (scratch.rows.data(), d, panels_.data(), search.first.data(), search.wide.data(), width, slack, scratch.scores.data(),
-   scratch.found.data(), counts, others);
+  ScoredRows scored{scratch.rows.data(),
+                    d,
+                    panels_.data(),
+                    search.first.data(),
+                    search.reach.data(),
+                    search.wide.data(),
+                    width,
+                    slack,
+                    has_lists_,
+                    scratch.scores.data(),
+                    scratch.found.data(),
+                    {},
+                    {}};
+  HWY_DYNAMIC_DISPATCH(find_candidates_here)(scored);
   for (std::int64_t row = 0; row < count; ++row) {
-    const std::span<const std::int32_t> found(scratch.found.data() + row * width,
-                                              static_cast<std::size_t>(counts[row]));
-    const float* const scores = scratch.scores.data() + row * width;
+    const std::span<const std::int32_t> found(scored.found + row * width, static_cast<std::size_t>(scored.counts[row]));
+    const float* const scores = scored.scores + row * width;
+    const float others = scored.others[row];
     if (has_lists_) near_.others[rows[row]] = -infinity;
     if (found.size() == 1) {
-      settle(search, rows[row], found[0], scores[found[0]], others[row], scratch);
+      settle(search, rows[row], found[0], scores[found[0]], others, scratch);
       continue;
     }
     gaps_[rows[row]] = no_gap;
-    if (has_lists_)
-      keep_list(search, rows[row], found, scores, std::min(others[row], most_score) - slack[row], scratch);
+    if (has_lists_) keep_list(search, rows[row], found, scores, std::min(others, most_score) - slack[row]);
     if (search.only_lists) {
       open.points.push_back(rows[row]);
       continue;
@@ -523,25 +554,25 @@ void SizeFilter<T>::search_group(const Search& search, const std::int64_t* rows,
 /// Keeps the least scores of a point. `others` is a lower bound of the scores of clusters that were not found.
 template <class T>
 void SizeFilter<T>::keep_list(const Search& search, std::int64_t row, std::span<const std::int32_t> found,
-                              const float* scores, float others, Scratch& scratch) {
-  float most = infinity;  // the least score beyond the list
-  std::int64_t ties = 0;  // number of scores in the list that equal it
-  if (std::ssize(found) > NearClusters::most) {
-    for (std::size_t index = 0; index < found.size(); ++index) scratch.order[index] = scores[found[index]];
-    const auto begin = scratch.order.begin();
-    const auto end = begin + NearClusters::most;
-    std::nth_element(begin, end, begin + std::ssize(found));
-    most = *end;
-    ties = std::count(begin, end, most);
-    others = std::min(others, most - slack_of(row));
+                              const float* scores, float others) {
+  const std::span<NearCluster> list = near_.of(row);
+  std::ranges::fill(list, NearCluster{});
+  float beyond = infinity;  // the least score that is not in the list
+  for (const std::int32_t cluster : found) {
+    const float score = scores[cluster];
+    if (!(score < list.back().score)) {
+      beyond = std::min(beyond, score);
+      continue;
+    }
+    beyond = std::min(beyond, list.back().score);
+    std::size_t at = list.size() - 1;
+    for (; at > 0 && score < list[at - 1].score; --at) list[at] = list[at - 1];
+    list[at] = {score, cluster};
   }
-  NearCluster* const list = near_.list(row);
-  std::int64_t length = 0;
-  for (const std::int32_t cluster : found)
-    if (scores[cluster] < most || (scores[cluster] == most && ties-- > 0))
-      list[length++] = {scores[cluster] - search.half[static_cast<std::size_t>(cluster)], cluster};
-  std::fill(list + length, list + NearClusters::most, NearCluster{});
-  near_.others[row] = others;
+  near_.others[row] = std::min(others, beyond - slack_of(row));
+  const auto end = std::ranges::find(list, infinity, &NearCluster::score);
+  std::sort(list.begin(), end, [](const NearCluster& a, const NearCluster& b) { return a.cluster < b.cluster; });
+  for (NearCluster& near : list) near.score -= search.half[near.at()];
 }
 
 /// Computes the distances of all candidates.

@@ -29,13 +29,30 @@ struct NearClusters {
 
   explicit NearClusters(std::int64_t points) : lists(points * most), others(points) {}
 
-  NearCluster* list(std::int64_t point) { return lists.data() + point * most; }
-  std::span<const NearCluster> of(std::int64_t point) const {
-    return {lists.data() + point * most, static_cast<std::size_t>(most)};
-  }
+  std::span<NearCluster> of(std::int64_t point) { return {lists.data() + point * most, std::size_t{most}}; }
+  std::span<const NearCluster> of(std::int64_t point) const { return {lists.data() + point * most, std::size_t{most}}; }
 
   Buffer<NearCluster> lists;
   Buffer<float> others;  ///< lower bound of the score of every other cluster, with its price; -infinity: no list
+};
+
+/// Four points that the kernel scores, and what it finds.
+struct ScoredRows {
+  const float* rows;
+  std::int64_t dimensions;
+  const float* panels;
+  const float* first;  ///< for each cluster: the first term of its score
+  const float* reach;  ///< for each cluster: half of the width of its interval
+  const float* wide;   ///< for each cluster: the larger of this and the reach of lists
+  std::int64_t width;  ///< number of clusters, padded
+  const float* slack;  ///< for each point: the largest error of a difference of two scores
+  bool has_lists;
+  float* scores;
+  /// The clusters that may have the least sum for prices within `reach`. With lists, also those within `wide` that may
+  /// be among the NearClusters::most nearest or the next one.
+  std::int32_t* found;
+  std::int64_t counts[4];
+  float others[4];  ///< for each point: the least score of a cluster that was not found
 };
 
 template <class T>
@@ -85,7 +102,7 @@ class SizeFilter {
   void settle(const Search& search, std::int64_t row, std::int32_t cluster, float score, float second,
               Scratch& scratch);
   void keep_list(const Search& search, std::int64_t row, std::span<const std::int32_t> found, const float* scores,
-                 float others, Scratch& scratch);
+                 float others);
   void search_group(const Search& search, const std::int64_t* rows, std::int64_t count, Scratch& scratch,
                     OpenPoints& open);
   void sort_points(OpenPoints& open) const;

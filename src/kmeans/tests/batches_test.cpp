@@ -286,6 +286,25 @@ void expect_equal(const KMeansBatches<T>& a, const KMeansBatches<T>& b) {
   EXPECT_EQ(a.inertia(), b.inertia());
 }
 
+// Rows of a large batch with few sums are added in their order, rows of a small batch cluster by cluster.
+TYPED_TEST(Batches, AddLargeAndSmallBatchesAlike) {
+  using T = TypeParam;
+  const Case one{"large", 1500, 3, 4, Values::wide, true, KMeansMetric::euclidean};
+  const Data<T> data = data_of<T>(one);
+  for (const bool mixed : {false, true})
+    for (const int threads : {1, 2}) {
+      KMeansBatches<T> large(data.first.view());
+      KMeansBatches<T> small(data.first.view());
+      for (KMeansBatches<T>* const each : {&large, &small})
+        if (mixed) each->add(data.points.view(), {.weights = {data.weights.data(), one.n}});
+      const Data<T> plain{Matrix<T>::copy_of(data.points.view()), {}, {}};
+      add_all(large, plain, one.n, 1, threads);
+      add_all(small, plain, 200, 1, threads);
+      expect_equal(large, small);
+      EXPECT_EQ(large.save(), small.save());
+    }
+}
+
 TYPED_TEST(Batches, ContinueAfterTheyWereSaved) {
   using T = TypeParam;
   for (const Case& one : cases) {
