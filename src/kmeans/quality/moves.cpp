@@ -66,7 +66,8 @@ class Search {
   Search(const Problem<T>& problem, const KMeansOptions& options, const Execution& execution, const MoveCalls<T>& calls,
          MoveState& state, KMeansResult<T>& best, std::vector<Phase>& phases)
       : problem_(problem), options_(options), execution_(execution), calls_(calls), state_(state), best_(best),
-        phases_(phases), swaps_(problem, cpu::thread_count(execution)), closed_(static_cast<std::size_t>(problem.k())) {
+        phases_(phases), swaps_(problem, cpu::thread_count(execution)), closed_(static_cast<std::size_t>(problem.k())),
+        searches_all_(searches_all_points(problem.source->rank_rows().all(), problem.d(), problem.k())) {
     for (const std::int64_t cluster : state.closed) closed_[static_cast<std::size_t>(cluster)] = true;
     if (state.breadth == 0) state.breadth = first_breadth(problem.k());
   }
@@ -78,8 +79,9 @@ class Search {
     report();
     while (!is_done(last)) {
       const double before = state_.spent;
-      measure();
-      if (!transfer()) {
+      if (!searches_all_) measure();
+      if (!search()) {
+        measure();
         const std::vector<Swap> swaps = choose();
         if (swaps.empty()) break;
         swap(swaps);
@@ -105,22 +107,40 @@ class Search {
     const core::PhaseTimer timer(phases_, "measure");
     swaps_.measure(best_.centroids.view(), best_.labels.data());
     is_measured_ = true;
-    transferred_.reset();
     stream_ = -1;
   }
 
-  /// Transfers points, if that pays. Returns false if it does not, or if swaps have not failed and it is their turn.
-  bool transfer() {
-    if (state_.transfers_failed || (state_.moves % 2 != 0 && !state_.swaps_failed)) return false;
+  /// Makes a move by local search. Returns false if it is not its turn, or if no transfer among few points pays.
+  bool search() {
+    if (state_.transfers_failed || (!searches_all_ && state_.moves % 2 != 0 && !state_.swaps_failed)) return false;
+    std::optional<Matrix<T>> centroids;
     {
       const core::PhaseTimer timer(phases_, "transfers");
-      if (!transferred_) transferred_ = swaps_.transfer(best_.centroids.view());
-      if (!(transferred_->gain / problem_.statistics.weight_scale >=
-            least_transfer_gain(state_.swaps_failed) * best_.inertia))
-        return false;
+      if (!search_) search_ = swaps_.search(best_.centroids.view(), best_.labels.data(), searches_all_, rows_);
+      LocalSearch search = *search_;
+      if (searches_all_) problem_.ranks().agree([&] { search.exchange(random(state_.moves), work_of_search()); });
+      const double least = searches_all_ ? 2e-5 : least_transfer_gain(state_.swaps_failed);
+      if (search.gain() > least * scaled(best_.inertia)) centroids = centroids_of(search);
     }
-    if (!try_centroids(std::as_const(transferred_->centroids).view())) state_.transfers_failed = true;
+    if (!centroids && !searches_all_) return false;
+    if (!centroids) ++state_.moves;
+    if (!centroids || !try_centroids(std::as_const(*centroids).view())) state_.transfers_failed = true;
     return true;
+  }
+
+  /// Returns the number of distances that a search may measure after its first pass: half as many as an iteration
+  /// without pruning, and some more because a fit of few points takes longer than its distances.
+  std::int64_t work_of_search() const { return problem_.k() * problem_.source->rank_rows().all() / 2 + 8192; }
+
+  Matrix<T> centroids_of(const LocalSearch& search) const {
+    Matrix<T> centroids(problem_.k(), problem_.d());
+    const Statistics& statistics = problem_.statistics;
+    auto value = search.means().begin();
+    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
+      for (std::size_t column = 0; column < statistics.middle.size(); ++column)
+        centroids.row(cluster)[column] =
+            static_cast<T>(*value++ / statistics.coordinate_scale + statistics.middle[column]);
+    return centroids;
   }
 
   std::vector<Swap> choose() {
@@ -169,6 +189,7 @@ class Search {
     result.restart = best_.restart;
     best_ = std::move(result);
     is_measured_ = false;
+    search_.reset();
     state_.transfers_failed = false;
     open_all();
     return true;
@@ -182,6 +203,7 @@ class Search {
     for (std::size_t swap = 0; swap < swaps.size(); ++swap)
       std::copy_n(rows.row(static_cast<std::int64_t>(swap)), problem_.d(), centroids.row(swaps[swap].removed));
     state_.swaps_failed = !try_centroids(std::as_const(centroids).view());
+    if (searches_all_) state_.transfers_failed = false;  // swaps and searches that fail take turns
     if (!state_.swaps_failed) return;
     if (swaps.size() > 1) {
       state_.breadth = std::ssize(swaps) / 2;
@@ -216,10 +238,12 @@ class Search {
   KMeansResult<T>& best_;
   std::vector<Phase>& phases_;
   Swaps<T> swaps_;
-  std::vector<bool> closed_;                   ///< state_.closed for all clusters
-  std::optional<Transferred<T>> transferred_;  ///< transfers from best_, once they are computed
-  std::int64_t stream_ = -1;                   ///< random numbers with which candidates were drawn from best_; -1: none
-  bool is_measured_ = false;                   ///< true if swaps_ knows the prices of best_
+  std::vector<bool> closed_;  ///< state_.closed for all clusters
+  bool searches_all_;
+  LocalRows rows_;                     ///< the points of search_
+  std::optional<LocalSearch> search_;  ///< from best_, after transfers
+  std::int64_t stream_ = -1;           ///< random numbers with which candidates were drawn from best_; -1: none
+  bool is_measured_ = false;           ///< true if swaps_ knows the prices of best_
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Moves that improve a finished fit (KMeansOptions::quality). A move exchanges some centroids (swaps.hpp), fits again
-// from there, and is kept if the exact inertia is smaller.
+// Moves that improve a finished fit (KMeansOptions::quality). A move replaces some centroids (swaps.hpp) or searches
+// locally (transfers.hpp), fits again from there, and is kept if the exact inertia is smaller.
 #pragma once
 
 #include <cstdint>

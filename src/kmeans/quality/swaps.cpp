@@ -36,6 +36,13 @@ std::int64_t most_transfers(std::int64_t points, std::int64_t dimensions) {
       {most, std::max<std::int64_t>(points / 4, 512), std::max<std::int64_t>(elements / dimensions, 64), points});
 }
 
+/// Returns the bytes of the points of a local search, and of a copy of the search.
+std::uint64_t search_bytes(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
+  const std::int64_t rows =
+      searches_all_points(points, dimensions, clusters) ? points : most_transfers(points, dimensions);
+  return static_cast<std::uint64_t>(rows * (dimensions * 12 + 256) + clusters * (dimensions * 64 + 2048));
+}
+
 std::int64_t neighbour_count(std::int64_t clusters) { return std::min(most_neighbours, clusters - 1); }
 
 /// Returns a number that grows about as -log2 of the random bits, from additions and a division by a power of two
@@ -154,6 +161,13 @@ void keep_nearest(std::vector<std::pair<double, std::int32_t>>& clusters, std::i
 }
 
 }  // namespace
+
+bool searches_all_points(std::int64_t points, std::int64_t dimensions, std::int64_t clusters) {
+  constexpr std::int64_t most = std::int64_t{1} << 16;
+  constexpr std::int64_t elements = std::int64_t{1} << 23;
+  if (points > most || points > elements / dimensions || clusters * clusters > 16 * points) return false;
+  return points < 1024 || (clusters > 16 && clusters * dimensions >= 96);
+}
 
 template <class T>
 Swaps<T>::Swaps(const Problem<T>& problem, int threads)
@@ -382,15 +396,33 @@ std::vector<Swap> Swaps<T>::propose(const std::vector<bool>& closed, std::int64_
 }
 
 template <class T>
-Transferred<T> Swaps<T>::transfer(MatrixView<const T> centroids) const {
+LocalSearch Swaps<T>::search(MatrixView<const T> centroids, const std::int32_t* labels, bool all, LocalRows& local) {
   const core::RankRows& own = problem_.source->rank_rows();
-  // Transfers that do not pay yet may pay after others.
-  const auto key = [&](std::int64_t point) {
-    return ratios_[point] > 0 && ratios_[point] < 1.04 ? ratios_[point] : no_key;
+  const Statistics& statistics = problem_.statistics;
+  labels_ = labels;
+  if (all) measure_masses();
+  std::vector<std::int64_t> numbers;
+  if (all) {
+    numbers.resize(static_cast<std::size_t>(own.all()));
+    std::iota(numbers.begin(), numbers.end(), 0);
+  } else {
+    // Transfers that do not pay yet may pay after others.
+    const auto key = [&](std::int64_t point) {
+      return ratios_[point] > 0 && ratios_[point] < 1.04 ? ratios_[point] : no_key;
+    };
+    numbers = with_least_keys(own, key, most_transfers(own.all(), problem_.d()), threads_, problem_.stop);
+  }
+  const auto centred = [&](MatrixView<const T> rows, auto* to) {
+    for (std::int64_t row = 0; row < rows.rows(); ++row)
+      for (std::size_t column = 0; column < statistics.middle.size(); ++column)
+        *to++ = static_cast<std::remove_reference_t<decltype(*to)>>(
+            (static_cast<double>(rows.row(row)[column]) - statistics.middle[column]) * statistics.coordinate_scale);
   };
-  const std::vector<std::int64_t> numbers =
-      with_least_keys(own, key, most_transfers(own.all(), problem_.d()), threads_, problem_.stop);
-  const Matrix<T> rows = problem_.source->rows_at(numbers);
+  if (!all || local.weights.empty()) {
+    const Matrix<T> rows = problem_.source->rows_at(numbers);
+    local.rows = Matrix<float>(rows.rows(), rows.columns());
+    centred(rows.view(), local.rows.data());
+  }
   // The label and the weight of each row, from the rank that has it.
   const std::vector<std::uint64_t> facts =
       problem_.ranks().sum(2 * numbers.size(), [&](std::span<std::uint64_t> words) {
@@ -401,15 +433,18 @@ Transferred<T> Swaps<T>::transfer(MatrixView<const T> centroids) const {
           words[2 * index + 1] = std::bit_cast<std::uint64_t>(problem_.scaled_weight(point));
         }
       });
-  std::vector<std::int32_t> labels;
-  std::vector<double> weights;
+  std::vector<std::int32_t> found;
+  local.weights.clear();
   for (std::size_t index = 0; index < numbers.size(); ++index) {
-    labels.push_back(static_cast<std::int32_t>(facts[2 * index]));
-    weights.push_back(std::bit_cast<double>(facts[2 * index + 1]));
+    found.push_back(static_cast<std::int32_t>(facts[2 * index]));
+    local.weights.push_back(std::bit_cast<double>(facts[2 * index + 1]));
   }
+  std::vector<double> means(static_cast<std::size_t>(problem_.k() * problem_.d()));
+  centred(centroids, means.data());
   return problem_.ranks().agree([&] {
-    return kmeans_detail::transfer<T>({rows.view(), labels, weights}, centroids, masses_, neighbours_,
-                                      neighbour_count(problem_.k()), problem_.stop);
+    LocalSearch search(local, found, std::move(means), masses_, problem_.stop);
+    search.polish();
+    return search;
   });
 }
 
@@ -421,8 +456,7 @@ std::uint64_t Swaps<T>::bytes(const Shape& shape, int threads) {
   const std::uint64_t tiles = (n / points_of_tile + k) * sizeof(Tile) * 2;  // a vector that grows
   const std::uint64_t of_thread =
       points_of_tile * (most_candidates * 8 + d * sizeof(T)) + points_of_tile * (points_of_tile + most_neighbours) * 24;
-  const auto transfers = static_cast<std::uint64_t>(most_transfers(shape.points, shape.dimensions));
-  return 24 * n + tiles + transfers * (2 * d * sizeof(T) + 128) + 8 * k * (d + 4) +
+  return 24 * n + tiles + search_bytes(shape.points, shape.dimensions, shape.clusters) + 8 * k * (d + 4) +
          k * (most_candidates * 8 + most_neighbours * 4 + 64) + most_candidates * d * sizeof(T) +
          static_cast<std::uint64_t>(threads) * of_thread;
 }

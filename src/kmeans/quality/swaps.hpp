@@ -1,5 +1,5 @@
-// Proposes changes of a clustering: some centroids are removed, and rows of the points take their places (swaps), or
-// single points change their clusters (transfers).
+// Proposes changes of a clustering: some centroids are removed, and rows of the points take their places (swaps), or a
+// local search moves single points and centroids (transfers.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,10 @@ struct Swap {
   std::int32_t home = 0;
   std::int64_t row = 0;  ///< number among the rows of all ranks
 };
+
+/// Returns true if searches get all points of such a problem: if measuring the distances between all means is a small
+/// part of a search, and a search with one thread a small part of a fit.
+bool searches_all_points(std::int64_t points, std::int64_t dimensions, std::int64_t clusters);
 
 /// Estimates what removals, insertions and transfers change in the inertia. All estimates are sums of integers, so that
 /// they do not depend on threads and ranks.
@@ -39,9 +43,10 @@ class Swaps {
   /// left. No candidate is in a cluster of `closed`.
   std::vector<Swap> propose(const std::vector<bool>& closed, std::int64_t most) const;
 
-  /// Transfers points that are nearly as near to another centroid (transfers.hpp). The gain counts scaled weights.
-  /// Collective.
-  Transferred<T> transfer(MatrixView<const T> centroids) const;
+  /// Returns a search after transfers of points. `all` is true if it has all points; otherwise it has those that are
+  /// nearly as near to another centroid, and measure() must have been called. `rows` receives the points, and keeps
+  /// them from one call with `all` to the next. Collective.
+  LocalSearch search(MatrixView<const T> centroids, const std::int32_t* labels, bool all, LocalRows& rows);
 
   /// Returns the bytes that an object of this class uses.
   static std::uint64_t bytes(const Shape& shape, int threads);

@@ -177,36 +177,55 @@ long double inertia_of(const Job<T>& job, MatrixView<const T> centroids) {
   return inertia;
 }
 
-// The fit cannot lower the inertia any further, but transfers can.
-TYPED_TEST(Quality, TransfersLowerTheInertiaByTheirGain) {
+/// Returns a search among the rows of a job. Their coordinates are small.
+template <class T>
+kmeans_detail::LocalSearch search_of(const Job<T>& job, const KMeansResult<T>& done, kmeans_detail::LocalRows& rows) {
+  const std::int64_t d = job.points.columns();
+  std::vector<double> masses(static_cast<std::size_t>(done.centroids.rows()));
+  rows.rows = Matrix<float>(job.points.rows(), d);
+  for (std::int64_t row = 0; row < job.points.rows(); ++row) {
+    for (std::int64_t column = 0; column < d; ++column)
+      rows.rows(row, column) = static_cast<float>(job.points(row, column));
+    rows.weights.push_back(job.weights.empty() ? 1 : static_cast<double>(job.weights[static_cast<std::size_t>(row)]));
+    masses[static_cast<std::size_t>(done.labels[row])] += rows.weights.back();
+  }
+  const T* const first = done.centroids.data();
+  return {rows,
+          std::span(done.labels.data(), static_cast<std::size_t>(job.points.rows())),
+          {first, first + done.centroids.rows() * d},
+          masses,
+          {}};
+}
+
+// The fit cannot lower the inertia any further, but transfers and exchanges can, each by the gain that it promises.
+TYPED_TEST(Quality, SearchesLowerTheInertiaByTheirGain) {
   using T = TypeParam;
-  int better = 0;
+  int transferred = 0;
+  int exchanged = 0;
   for (const bool weighted : {false, true})
     for (const std::int64_t clusters : {2, 7, 20, 60}) {
       SCOPED_TRACE(clusters);
-      const Job<T> job = make_job<T>(120, 5, clusters, Data::plain, KMeansInit::random, weighted);
+      const Job<T> job = make_job<T>(240, 5, clusters, Data::plain, KMeansInit::random, weighted);
       const KMeansResult<T> done = fit(job);
-      std::vector<std::int32_t> neighbours;
-      for (std::int32_t cluster = 0; cluster < clusters; ++cluster)
-        for (std::int32_t other = 0; other < clusters; ++other)
-          if (other != cluster) neighbours.push_back(other);
-      std::vector<double> weights;
-      std::vector<double> masses(static_cast<std::size_t>(clusters));
-      for (std::int64_t row = 0; row < job.points.rows(); ++row) {
-        weights.push_back(weighted ? static_cast<double>(job.weights[static_cast<std::size_t>(row)]) : 1);
-        masses[static_cast<std::size_t>(done.labels[row])] += weights.back();
-      }
-      const MatrixView<const T> centroids = done.centroids.view();
-      const std::span labels(done.labels.data(), static_cast<std::size_t>(job.points.rows()));
-      const kmeans_detail::Transferred<T> transferred = kmeans_detail::transfer<T>(
-          {job.points.view(), labels, weights}, centroids, masses, neighbours, clusters - 1, {});
-      const long double before = inertia_of(job, centroids);
-      const long double after = inertia_of<T>(job, std::as_const(transferred.centroids).view());
-      EXPECT_GE(transferred.gain, 0);
-      EXPECT_LE(after, before - transferred.gain + 1e-5L * before);
-      better += transferred.gain > 1e-4L * before;
+      kmeans_detail::LocalRows rows;
+      kmeans_detail::LocalSearch search = search_of(job, done, rows);
+      const long double before = inertia_of<T>(job, done.centroids.view());
+      double last = 0;
+      const auto lowers = [&] {
+        Matrix<T> centroids(clusters, job.points.columns());
+        for (std::int64_t index = 0; index < clusters * job.points.columns(); ++index)
+          centroids.data()[index] = static_cast<T>(search.means()[static_cast<std::size_t>(index)]);
+        EXPECT_GE(search.gain(), last);
+        EXPECT_LE(inertia_of<T>(job, std::as_const(centroids).view()), before - search.gain() + 1e-4L * before);
+        return search.gain() - std::exchange(last, search.gain()) > 1e-4L * before;
+      };
+      search.polish();
+      transferred += lowers();
+      search.exchange(core::Philox(1), std::int64_t{1} << 20);
+      exchanged += lowers();
     }
-  EXPECT_GE(better, 5);
+  EXPECT_GE(transferred, 5);
+  EXPECT_GE(exchanged, 5);
 }
 
 /// Returns the least inertia of all partitions of few rows.
