@@ -35,8 +35,8 @@ def without_text(literal):
 
 
 # Folders of a problem whose code no measured call runs, and with them the public headers PROBLEM_FOLDER.hpp. No file
-# outside may include one of theirs (tests/figures_test.py), but tests, bindings and those of the headers given here, by
-# which a call turns to what its options ask for.
+# outside may include one of theirs (tests/figures_test.py), but tests, bindings and the headers given here, through
+# which a call reaches what its options ask for.
 UNMEASURED = {"batches": None, "certify": None, "check": None, "hierarchy": "bisection|hierarchy|options|shares",
               "line": "borders|options", "quality": "moves", "sizes": "limited_sizes", "sky": None}
 
@@ -101,7 +101,7 @@ def digest(root, problem, machine=None):
 
 
 def kind_of_machine(name):
-    """Returns the kind of machine of the raw result of this name, or None if the name does not tell."""
+    """Returns the kind of machine of the raw result of this name, or None if the name does not contain it."""
     return next((machine for machine in ONLY_ON if f"-{machine}" in name), None)
 
 

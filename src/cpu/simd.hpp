@@ -5,7 +5,8 @@
 
 // With GRADUS_NATIVE, only the best set that the compiler's flags allow is compiled. AVX3_DL is disabled, because the
 // kernels test for HWY_AVX3 and would not recognise AVX3_DL. With a sanitizer, compiling a file takes minutes, so only
-// the scalar baseline and the machine's best set are used.
+// the scalar baseline and the machine's best set are used. A file with many kernels may define GRADUS_WITHOUT_SSE4
+// first, to save space: CPUs without AVX2, sold before 2013, then use its scalar code.
 #if defined(GRADUS_NATIVE)
 #define HWY_COMPILE_ONLY_STATIC
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
@@ -13,6 +14,8 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX2)
 #elif defined(GRADUS_SANITIZED)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3)
+#elif defined(GRADUS_WITHOUT_SSE4)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #else
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #endif

@@ -96,7 +96,7 @@ class Hierarchy {
   /// Returns the centroids of a part that have points. There are at most `share` of them.
   Matrix<T> fitted(std::size_t part, std::int64_t share) {
     SomeRows<T> some;
-    // If all squared distances are zero, one cluster suffices. Rows are read until their extent tells.
+    // If all squared distances are zero, one cluster suffices. The loop ends as soon as one is not.
     const std::int64_t columns = points_.rows().columns();
     const std::vector<double> ends =
         points_.ranks().greatest(static_cast<std::size_t>(2 * columns), [&](std::span<double> numbers) {

@@ -3,6 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kmeans/line/row_blocks.cpp"
 // clang-format off
+#define GRADUS_WITHOUT_SSE4
 #include "cpu/simd.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

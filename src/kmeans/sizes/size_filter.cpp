@@ -34,6 +34,7 @@
 
 #include "core/failure.hpp"
 #include "core/stop.hpp"
+#define GRADUS_WITHOUT_SSE4
 #include "cpu/simd.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/assign/distance.hpp"

@@ -42,6 +42,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pair_histogram/rungs/simd_dual_tree.cpp"
 // clang-format off
+#define GRADUS_WITHOUT_SSE4
 #include "cpu/simd.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
