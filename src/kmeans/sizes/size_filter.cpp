@@ -289,8 +289,8 @@ std::vector<std::int64_t> SizeFilter<T>::list(std::span<const double> prices, st
 }
 
 template <class T>
-SizeFilter<T>::Search SizeFilter<T>::search_of(std::span<const double> prices, std::span<const double> widths,
-                                               std::int64_t stride, std::int32_t* labels) {
+typename SizeFilter<T>::Search SizeFilter<T>::search_of(std::span<const double> prices, std::span<const double> widths,
+                                                        std::int64_t stride, std::int32_t* labels) {
   const double scale = problem_.statistics.coordinate_scale;
   Search search;
   search.stride = stride;

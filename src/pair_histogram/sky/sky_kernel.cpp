@@ -38,13 +38,11 @@ struct SkyCounters {
   std::uint32_t* copies[sky_copies];
 };
 
-}  // namespace gradus::pair_histogram_detail
-#endif
-
-namespace gradus::pair_histogram_detail {
 void count_full_buffer(SkyView& view);
 void swap_buffers(SkyView& view);
+
 }  // namespace gradus::pair_histogram_detail
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace gradus::pair_histogram_detail {
