@@ -408,6 +408,29 @@ class Counter {
                        fmt::format("there are {} weights for {} points", weights.view.size(), points));
   }
 
+  static void count_in_either_order(PairHistogramResult& result) {
+    for (std::uint64_t& count : result.counts) count *= 2;
+    result.below *= 2;
+    result.beyond *= 2;
+    result.pairs *= 2;
+  }
+
+  /// Turns pairs within one set into pairs between this set and itself.
+  static void count_in_either_order(Part& part) {
+    count_in_either_order(part.histogram);
+    part.is_within = false;
+    part.others = part.points;
+    part.pairs_per_volume *= 2;
+    for (double& pairs : part.uniform) pairs *= 2;
+    part.excluded *= 2;
+    for (Part::Share& share : part.frames) {
+      for (std::uint64_t& count : share.counts) count *= 2;
+      share.others = share.points;
+      share.pairs_per_volume *= 2;
+      for (double& pairs : share.uniform) pairs *= 2;
+    }
+  }
+
   void count(const files::Frame& frame, const Pairs& pairs, const PairHistogramOptions& options, double volume,
              const std::vector<double>& shells) {
     const MatrixView<const T> points = pairs.points.points.view;
@@ -429,11 +452,26 @@ class Counter {
       result.pairs -= themselves;
     }
     const std::int64_t n = points.rows();
-    const std::int64_t m = memory.others.rows();
-    const double pairs_per_volume = static_cast<double>(result.pairs) / volume;
+    std::int64_t m = memory.others.rows();
+    std::uint64_t excluded = all_pairs - result.pairs;
     Part& part = sum_.parts[pairs.part];
-    part.excluded += all_pairs - result.pairs;
-    part.is_within = !pairs.others;
+    const bool is_first = sum_.frames == 0;
+    if (is_first) part.is_within = !pairs.others;
+    else if (part.is_within != !pairs.others) {  // the two selections are equal in some frames only
+      if (!result.weighted.empty())
+        throw InputError(fmt::format(
+            "'{}': the two selections have the same atoms in some frames and not in others, which cannot be weighted; "
+            "make them equal or let them have nothing in common",
+            arguments_.input));
+      if (part.is_within) count_in_either_order(part);
+      else {
+        count_in_either_order(result);
+        excluded *= 2;
+        m = n;
+      }
+    }
+    const double pairs_per_volume = static_cast<double>(result.pairs) / volume;
+    part.excluded += excluded;
     part.points += n;
     part.others += m;
     Part::Share share{result.counts, n, m, pairs_per_volume, shells};
@@ -441,7 +479,7 @@ class Counter {
     part.pairs_per_volume += pairs_per_volume;
     add_to(part.uniform, share.uniform);
     if (arguments_.blocks > 0) part.frames.push_back(std::move(share));
-    if (sum_.frames == 0) part.histogram = std::move(result);
+    if (is_first) part.histogram = std::move(result);
     else pair_histogram_accumulate(part.histogram, result);
   }
 

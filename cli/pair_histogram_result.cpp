@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 #include <variant>
@@ -52,6 +53,10 @@ Radial radial_of(const Sum& sum, const Part& part, std::int64_t blocks, bool swa
       add_to(uniform, share.uniform);
     }
     of_blocks.push_back(of(counted, points, pairs_per_volume, std::move(uniform)));
+    // A block without pairs or points has no value, so that it does not count.
+    constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+    if (pairs_per_volume == 0) std::ranges::fill(of_blocks.back().g, missing);
+    if (points == 0) std::ranges::fill(of_blocks.back().coordination, missing);
   }
   const auto errors_of = [&](std::vector<double> PairHistogramRadialDistribution::*values) {
     Matrix<double> rows(blocks, std::ssize(radial.g));

@@ -225,7 +225,7 @@ def _wanted(frames: Iterator[Frame], wanted: slice | None) -> Iterator[tuple[int
 
 
 def error_of_blocks(values: list[Array]) -> Array:
-    """Returns the standard error of the mean of the blocks' values, NaN for a single block."""
+    """Returns the standard error of the mean of the blocks' values, NaN for a single block. NaN is a missing value."""
     return np.asarray(_core.average_frames(np.array(values), len(values))[1])
 
 
@@ -345,7 +345,9 @@ def radial_distribution(
     total = sums[-1].rdf(volume)
     return RadialDistributionResult(
         total.g, total.density, total.coordination, sums[-1].edges, sums[-1].counts,
-        error_of_blocks([part.g for part in of_parts]), error_of_blocks([part.coordination for part in of_parts]),
+        # A block without pairs or points has no value, so that it does not count.
+        error_of_blocks([one.g if part.pairs else one.g * np.nan for part, one in zip(parts, of_parts)]),
+        error_of_blocks([one.coordination if part.points else one.g * np.nan for part, one in zip(parts, of_parts)]),
         np.array([one.rdf(volume).g for one in sums]), np.array([one.counts for one in histograms]), excluded,
         library.unit, sums[-1],
     )  # fmt: skip

@@ -174,6 +174,10 @@ def test_errors_are_of_blocks():
     assert whole.frames == FRAMES and len(gradus.radial_distribution([(box, frames[0])], **BINS).running) == 1
     assert np.isnan(gradus.radial_distribution([(box, frames[0])], **BINS).g_error).all()
     some = gradus.radial_distribution(((box, points) for points in frames), frames=slice(1, None, 2), **BINS)
+    for points, are_counted in ((frames[0][:1], False), (frames[0][:0], True)):  # blocks without pairs or points have no value
+        more = gradus.radial_distribution([(box, points) for points in (*frames, points, points)], blocks=4, **BINS)
+        np.testing.assert_allclose(more.g_error, whole.g_error, rtol=1e-12)
+        assert np.allclose(more.coordination_error, whole.coordination_error, rtol=1e-12) is are_counted
     assert (some.frame_counts == whole.frame_counts[1::2]).all()
     assert len(repr(whole)) < 100
 

@@ -12,6 +12,7 @@
 #include "core/text.hpp"
 #include "cpu/threads.hpp"
 #include "kmeans/lloyd/checkpoints.hpp"
+#include "kmeans/points/unit_length.hpp"
 #include "kmeans/quality/swaps.hpp"
 #include "kmeans/sizes/limited_sizes.hpp"
 #include "ranks/ranks.hpp"
@@ -136,10 +137,12 @@ class Search {
     Matrix<T> centroids(problem_.k(), problem_.d());
     const Statistics& statistics = problem_.statistics;
     auto value = search.means().begin();
-    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster)
+    for (std::int64_t cluster = 0; cluster < problem_.k(); ++cluster) {
       for (std::size_t column = 0; column < statistics.middle.size(); ++column)
         centroids.row(cluster)[column] =
             static_cast<T>(*value++ / statistics.coordinate_scale + statistics.middle[column]);
+      if (problem_.metric == KMeansMetric::cosine) scale_to_unit_length(centroids.row(cluster), problem_.d());
+    }
     return centroids;
   }
 

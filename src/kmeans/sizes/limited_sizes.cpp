@@ -160,8 +160,8 @@ class LimitedSizesAssigner {
       margin_ = std::max(coarse(margin_), least_width_);
       const std::vector<double> margins(prices.size(), margin_);
       const std::vector<std::int64_t> listed = filter_.list(prices, margins, stride, labels_.data(), settled_);
-      const ListedPoints points{filter_.near(),           listed,  settled_,   share,
-                                filter_.score_of_price(), margin_, rows / 2000};
+      const ListedPoints points{filter_.near(), listed,     settled_, share, problem_.statistics.coordinate_scale,
+                                margin_,        rows / 2000};
       const std::vector<double> before = prices;
       const Approach done = approach_prices(points, threads_, problem_.stop, prices, widths);
       const auto excess = static_cast<double>(done.excess);

@@ -35,7 +35,7 @@ class PriceAscent {
       : points_(points), threads_(threads), clusters_(prices.size()), prices_(clusters_), counts_(clusters_),
         choices_(points.rows.size()), excess_(clusters_), is_free_(clusters_), change_(clusters_), density_(clusters_) {
     std::ranges::transform(prices, prices_.begin(),
-                           [&](double price) { return static_cast<float>(price * points.score_of_price); });
+                           [&](double price) { return static_cast<float>(points.score_of(price)); });
     start_ = prices_;
   }
 
@@ -82,9 +82,9 @@ class PriceAscent {
   void report(std::span<double> prices, std::span<double> widths) const {
     const double mean = std::accumulate(density_.begin(), density_.end(), 0.0) / static_cast<double>(clusters_);
     for (std::size_t cluster = 0; cluster < clusters_; ++cluster) {
-      prices[cluster] = static_cast<double>(prices_[cluster]) / points_.score_of_price;
+      prices[cluster] = points_.price_of(static_cast<double>(prices_[cluster]));
       const double density = std::max(density_[cluster], mean / 4);
-      if (density > 0) widths[cluster] = points_within / density / points_.score_of_price;
+      if (density > 0) widths[cluster] = points_.price_of(points_within / density);
     }
   }
 
@@ -236,7 +236,7 @@ class PriceAscent {
     }
   }
 
-  float reach() const { return static_cast<float>(points_.reach * points_.score_of_price); }
+  float reach() const { return static_cast<float>(points_.score_of(points_.reach)); }
 
   const ListedPoints& points_;
   int threads_;

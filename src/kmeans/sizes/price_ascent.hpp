@@ -16,9 +16,13 @@ struct ListedPoints {
   std::span<const std::int64_t> rows;     ///< rows of the points that have lists
   std::span<const std::int64_t> settled;  ///< for each cluster: number of points without lists
   SizeLimits sizes;
-  double score_of_price;  ///< factor from a price to a score
-  double reach;           ///< largest change of a price
-  std::int64_t least;     ///< the ascent ends when no more points than this are at wrong clusters
+  double scale;        ///< of coordinates
+  double reach;        ///< largest change of a price
+  std::int64_t least;  ///< the ascent ends when no more points than this are at wrong clusters
+
+  // The square of the scale may exceed the largest double.
+  double score_of(double price) const { return price * scale * scale / 2; }
+  double price_of(double score) const { return 2 * score / scale / scale; }
 };
 
 struct Approach {

@@ -76,10 +76,6 @@ class SizeFilter {
   std::vector<std::int64_t> list(std::span<const double> prices, std::span<const double> widths, std::int64_t stride,
                                  std::int32_t* labels, std::span<std::int64_t> settled);
   const NearClusters& near() const { return near_; }
-  /// Returns the factor that scales a price to a score.
-  double score_of_price() const {
-    return problem_.statistics.coordinate_scale * problem_.statistics.coordinate_scale / 2;
-  }
 
   static std::uint64_t bytes(const Shape& shape, int threads);
 

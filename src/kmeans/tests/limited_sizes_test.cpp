@@ -377,6 +377,19 @@ TEST(LimitedSizesRange, DistancesOfAnyScale) {
   }
 }
 
+// The squares of these coordinates lose digits, and the square of their scale exceeds the largest double.
+TEST(LimitedSizesRange, ListsOfTinyDistances) {
+  for (const double scale : {1e-155, 1e-158, 1e-160, 1e-162}) {
+    Matrix<double> points = points_of<double>(Data::blobs, 100, 820, 8);
+    for (double* value = points.data(); value != points.data() + points.rows() * points.columns(); ++value)
+      *value *= scale;
+    KMeansOptions options{.clusters = 20, .init = KMeansInit::first, .max_iterations = 2};
+    options.size_min = options.size_max = 5;
+    kmeans_detail::accept_coinciding_points(options);
+    expect_minimal(points, kmeans(points, options), {5, 5}, "scale " + std::to_string(std::log10(scale)));
+  }
+}
+
 struct Refusal {
   std::string_view name;
   std::function<void(KMeansOptions&)> change;

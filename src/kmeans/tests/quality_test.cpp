@@ -46,6 +46,11 @@ constexpr Case cases[] = {
     {"columns", 400, 40, 20, Data::plain, KMeansInit::kmeans_plus_plus, false},
     {"cosine", 400, 4, 8, Data::plain, KMeansInit::random, true,
      [](KMeansOptions& options) { options.metric = KMeansMetric::cosine; }},
+    {"cosine, empty clusters stay", 50, 3, 20, Data::plain, KMeansInit::kmeans_plus_plus, false,
+     [](KMeansOptions& options) {
+       options.metric = KMeansMetric::cosine;
+       options.empty = KMeansEmptyCluster::keep;
+     }},
     {"standardized", 400, 4, 8, Data::plain, KMeansInit::random, false,
      [](KMeansOptions& options) { options.standardize = true; }},
     {"magnitudes", 300, 2, 6, Data::wild, KMeansInit::random, true},

@@ -208,6 +208,8 @@ void count_row(SkyView& view, const FirstTable& table, const SkyGroup& group, st
         const auto across = hn::MulAdd(x, x, hn::MulAdd(y, y, z * z)) * inverse * inverse;
         near = hn::And(across < first_square, second < second_end);
         near = hn::Or(near, hn::And(doubtful, square < hn::Set(f, view.list_square)));
+        // Past the end of the list, a sum of places may be zero, and so may the separation across it.
+        near = hn::And(near, hn::FirstN(f, static_cast<std::size_t>(std::min(end - place, lanes()))));
         square = across;
       }
     } else if (is_across) {

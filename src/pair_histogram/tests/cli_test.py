@@ -339,6 +339,37 @@ class PairHistogram(Case):
         between = self.counts(*job, "--select", "type O", "--cross-select", "type H", "--weights", weights)
         self.assertEqual(between["weighted"][1], 1 * 2 + 1 * 3 + 4 * 5 + 4 * 6)
 
+    def test_selections_that_are_equal_in_some_frames(self):
+        head = '3\nLattice="10 0 0 0 10 0 0 0 10" Properties=species:S:1:pos:R:3\nO 1 1 1\nO 2 1 1\n'
+        equal, other, empty = head + "O 1 2 1\n", head + "O 1 2 6\n", head.replace(" 1\n", " 9\n") + "O 1 2 9\n"
+        # Within 5: three pairs, each in both orders; one pair in both orders; no atom in the second selection.
+        frames = {"e": (equal, 6), "o": (other, 2), "n": (empty, 0)}
+        for order in ("eo", "oe", "en", "ne", "eoe", "neo", "oeen"):
+            path = self.file(f"{order}.xyz", "".join(frames[one][0] for one in order))
+            job = (path, "--bin-width", 5, "--bins", 1, "--select", "all", "--cross-select", "z :5", "--rdf")
+            answer = self.counts(*job, "--blocks", len(order))
+            count = sum(frames[one][1] for one in order)
+            self.assertEqual(answer["counts"], [count], order)
+            self.assertAlmostEqual(answer["coordination"][0], count / (3 * len(order)), msg=order)
+            shares = [frames[one][1] / 3 for one in order]
+            mean = sum(shares) / len(shares)
+            error = (sum((share - mean) ** 2 for share in shares) / (len(shares) - 1) / len(shares)) ** 0.5
+            self.assertAlmostEqual(answer["coordination_error"][0], error, msg=order)
+        self.assertEqual(self.counts(self.file("ee.xyz", 2 * equal), *job[1:])["counts"], [6])
+        weights = self.file("weights.csv", "1\n2\n3\n")
+        self.refused(3, "pair-histogram", self.path("ne.xyz"), *job[1:], "--weights", weights, says=["cannot be weighted"])
+
+    def test_blocks_without_pairs_do_not_count(self):
+        head = '{}\nLattice="10 0 0 0 10 0 0 0 10" Properties=species:S:1:pos:R:3\n'
+        full = "".join(head.format(3) + f"O 1 1 1\nO 2 1 1\nO 1 {y} 1\n" for y in (2, 4, 6))
+        job = ("--bin-width", 2, "--bins", 2, "--rdf", "--select", "z :5", "--blocks")
+        alone = self.counts(self.file("full.xyz", full), *job, 3)
+        self.assertGreater(alone["g_error"][0], 0)
+        one = self.counts(self.file("one.xyz", full + head.format(1) + "O 1 1 1\n"), *job, 4)
+        none = self.counts(self.file("none.xyz", full + head.format(1) + "O 1 1 9\n"), *job, 4)
+        self.assertEqual((one["g_error"], none["g_error"], none["coordination_error"]),
+                         (alone["g_error"], alone["g_error"], alone["coordination_error"]))
+
     def test_report(self):
         water, page = self.file("w.xyz", self.WATER), self.path("page.html")
         answer = json.loads(self.succeed("pair-histogram", water, "--bin-width", 1, "--bins", 6, "--rdf", "--report", page, "--json").stdout)

@@ -159,6 +159,11 @@ TEST(Sky, TheFilterCountsAsTheRule) {
                 wrapped(row, column) = has_box
                                            ? std::fmod(some(row, column), options.box[static_cast<std::size_t>(column)])
                                            : some(row, column);
+            if (sight == LineOfSight::midpoint)  // two points at the observer, and pairs on opposite sides
+              for (std::int64_t row = 0; row < rows; ++row)
+                for (std::int64_t column = 0; column < 3; ++column)
+                  wrapped(row, column) =
+                      row % 2 == 0 ? (row == 0 ? 0 : wrapped(row, column) - 3) : -wrapped(row - 1, column);
             const pair_histogram_detail::SkyRule rule(options);
             std::vector<std::uint64_t> slots(static_cast<std::size_t>(rule.bins.slots()));
             for (std::int64_t one = 0; one < rows; ++one)
@@ -174,6 +179,31 @@ TEST(Sky, TheFilterCountsAsTheRule) {
             ++cases;
           }
   EXPECT_EQ(cases, 120U);
+}
+
+// Lists of these points end within a vector, whose other lanes hold places of no point.
+TEST(Sky, FewPointsAtTheObserver) {
+  for (std::int64_t rows = 1; rows < 40; ++rows) {
+    Matrix<double> points(rows, 3);
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < 3; ++column)
+        points(row, column) = row % 4 == 0 ? 0 : static_cast<double>((row * (column + 2) + column) % 5) - 2;
+    const PairCountsOptions options{.kind = PairCountsKind::rp_pi,
+                                    .edges = {0, 1, 2, 8},
+                                    .second_edges = {0, 1, 2, 8},
+                                    .line_of_sight = LineOfSight::midpoint,
+                                    .box = {}};
+    const pair_histogram_detail::SkyRule rule(options);
+    std::vector<std::uint64_t> counts(9);
+    for (std::int64_t one = 0; one < rows; ++one)
+      for (std::int64_t other = 0; other < one; ++other) {
+        const auto slot = rule.slot(rule.point(points.view().row(one)), rule.point(points.view().row(other)));
+        const std::int64_t row = slot / rule.bins.places(1) - 1;
+        const std::int64_t column = slot % rule.bins.places(1) - 1;
+        if (row >= 0 && row < 3 && column >= 0 && column < 3) ++counts[static_cast<std::size_t>(row * 3 + column)];
+      }
+    EXPECT_EQ(pair_counts(points.view(), options).counts, counts) << rows << " rows";
+  }
 }
 
 TEST(Sky, WeightsSumUpInEveryWay) {
