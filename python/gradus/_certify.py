@@ -61,7 +61,7 @@ def certify(
     >>> gradus.certify(gradus.kmeans([[0, 0], [0, 1], [9, 0], [9, 1]], 2), [[0, 0], [0, 1], [9, 0], [9, 1]]).gap < 1e-9
     True
     """
-    given, given_labels, given_inertia = _parts(result)
+    given, given_labels, given_inertia, *_ = _parts(result)
     given_labels = given_labels if labels is None else labels
     if given_labels is None:
         raise UsageError.about("labels", "the result has no labels; pass them, too")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradus import _arrays, _core, _fitted_folder
-from gradus._errors import InputError, UsageError
+from gradus._errors import InputError, UnsupportedError, UsageError
 from gradus._kmeans import Array, KMeansModel, KMeansResult, KMeansStandardization, _model, _weights
 from gradus._options import Gpus, Progress, RunReport, names_arguments, report_of, request, run, stream_number
 
@@ -56,44 +56,79 @@ class KMeansCheck:
     reference_rows: int  #: number of rows that were compared by a plain loop
     reference_differences: int  #: number of these rows with another nearest centroid: 0 unless Gradus has a fault
     report: RunReport
+    #: least and greatest number of points per cluster that the fit permitted; None without limits of size
+    size_limits: tuple[int, int] | None = None
+
+    @property
+    def sizes_correct(self) -> bool | None:
+        """True if all clusters are within the limits of size; None without limits."""
+        if self.size_limits is None:
+            return None
+        least, most = self.size_limits
+        return bool((self.counts >= least).all() and (self.counts <= most).all())
 
     @property
     def passed(self) -> bool:
-        """True if labels, centroids and inertia are correct."""
-        return not (
-            self.labels.incorrect or self.means.incorrect or self.reference_differences or self.inertia_correct is False
-        )
+        """True if labels, centroids, inertia and sizes are correct. With limits of size, labels need not be the nearest."""
+        labels = self.labels.incorrect == 0 if self.size_limits is None else self.sizes_correct
+        return bool(labels) and not (self.means.incorrect or self.reference_differences or self.inertia_correct is False)
 
     def __repr__(self) -> str:
         return (
             f"KMeansCheck(passed={self.passed}, {self.labels.incorrect} incorrect labels, "
             f"{self.means.incorrect} incorrect centroids, inertia={self.inertia:.6g}, "
-            f"inertia_correct={self.inertia_correct})"
+            f"inertia_correct={self.inertia_correct}"
+            + (")" if self.size_limits is None else f", size_limits={self.size_limits}, sizes_correct={self.sizes_correct})")
         )
 
 
-def _of_folder(folder: str) -> tuple[KMeansModel, Array, float]:
-    """Reads model, labels and inertia from a folder that `gradus kmeans --output` wrote."""
+def _size_limits(options: tuple[Any, ...], counts: Array) -> tuple[int, int] | None:
+    """Returns the limits of size of a fit with these options, as the fit computes them."""
+    size_min, size_max, balanced = options
+    if not (size_min or size_max or balanced):
+        return None
+    points, clusters = int(counts.sum()), len(counts)
+    if balanced:
+        return 9 * points // (10 * clusters), -(-11 * points // (10 * clusters))
+    return int(size_min or 0), min(int(size_max or points), points)
+
+
+class _Parts(NamedTuple):
+    """A result to check. Labels and inertia are None if it has none."""
+
+    model: Any  #: or centroids
+    labels: Any = None
+    inertia: float | None = None
+    size_options: tuple[Any, ...] = (0, 0, False)  #: size_min, size_max and balanced
+    bisected: bool = False  #: its labels follow a tree
+
+
+def _of_folder(folder: str) -> _Parts:
+    """Reads a folder that `gradus kmeans --output` wrote."""
     summary = _fitted_folder.summary_of(folder, "result")
     by = summary.get("standardize")
     name = "centroids.npy" if by is None else "standardized_centroids.npy"
     try:
         centroids, labels = (np.load(os.path.join(folder, file)) for file in (name, "labels.npy"))
         standardization = None if by is None else KMeansStandardization(np.array(by["mean"]), np.array(by["scale"]))
-        return KMeansModel(centroids, summary["metric"], standardization), labels, float(summary["inertia"])
+        options = summary.get("options", {})
+        limits = options.get("size_min", 0), options.get("size_max", 0), options.get("balanced", False)
+        model = KMeansModel(centroids, summary["metric"], standardization)
+        return _Parts(model, labels, float(summary["inertia"]), limits, "bisecting" in summary)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise InputError.about("result", f"{folder!r} cannot be read as a result: {error}") from error
 
 
-def _parts(result: Any) -> tuple[Any, Any, float | None]:
-    """Returns model or centroids, labels and inertia of any result. Labels and inertia are None if it has none."""
+def _parts(result: Any) -> _Parts:
     if isinstance(result, (str, os.PathLike)):
         return _of_folder(os.fspath(result))
     if isinstance(result, KMeansResult):
-        return result.model, result.labels, result.inertia
+        return _Parts(result.model, result.labels, result.inertia, result.size_options or (0, 0, False))
     if hasattr(result, "cluster_centers_"):  # an estimator of scikit-learn or of a library like it
-        return result.cluster_centers_, getattr(result, "labels_", None), getattr(result, "inertia_", None)
-    return result, None, None
+        limits = tuple(getattr(result, name, 0) for name in ("size_min", "size_max", "balanced"))
+        labels, inertia = getattr(result, "labels_", None), getattr(result, "inertia_", None)
+        return _Parts(result.cluster_centers_, labels, inertia, limits, hasattr(result, "bisecting_strategy"))
+    return _Parts(result)
 
 
 def _as_labels(labels: Any) -> _arrays.Placed:
@@ -147,14 +182,18 @@ def check(
 
     The other arguments and the errors are the same as for kmeans_predict(). Returns a KMeansCheck. An incorrect result
     is no error; its `passed` is False. A fit that ended before its labels settled has correct labels, but its centroids
-    are the means of the labels of its last iteration.
+    are the means of the labels of its last iteration. After a fit with limits of size (also of a folder or an estimator),
+    the sizes must be within these limits, and labels need not be the nearest; that no assignment within the limits is
+    better is not checked. Raises UnsupportedError for labels of bisecting k-means, which follow a tree.
 
     Examples
     --------
     >>> gradus.check(gradus.kmeans(points, 8, tolerance=0), points).passed
     True
     """
-    given, given_labels, given_inertia = _parts(result)
+    given, given_labels, given_inertia, size_options, bisected = _parts(result)
+    if bisected and labels is None:
+        raise UnsupportedError.about("result", "its labels follow the tree of bisecting k-means, and not the nearest centroids")
     stated = given_inertia if inertia is None else inertia
     given_labels = given_labels if labels is None else labels
     if given_labels is None:
@@ -178,4 +217,5 @@ def check(
         compared,
         differences,
         report_of(report),
+        _size_limits(size_options, counts),
     )

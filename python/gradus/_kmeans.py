@@ -72,6 +72,8 @@ class KMeansResult:
     standardized_centroids: Array | None = None  #: with standardize=True: centroids of the standardized points
     #: number of moves that were made to improve the fit (quality); the same number as `quality_moves` repeats them
     quality_moves: int = 0
+    #: `size_min`, `size_max` and `balanced` of the fit; None without limits of size
+    size_options: tuple[int, int, bool] | None = None
 
     @property
     def model(self) -> KMeansModel:
@@ -162,7 +164,9 @@ def _model(
     return _arrays.matrix(model.centroids, "centroids", dtype, stream), model.metric, mean, scale
 
 
-def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Placed, metric: str) -> KMeansResult:
+def _result(
+    fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Placed, metric: str, *size_options: Any
+) -> KMeansResult:
     """Converts the extension module's tuple for a fit to a KMeansResult."""
     centroids, counts, inertia, iterations, converged, stop_reason, history, restart, report, scaled, moves = fields
     if isinstance(rows, _arrays.Parts):
@@ -184,6 +188,7 @@ def _result(fields: tuple[Any, ...], rows: _arrays.Placed, labels: _arrays.Place
         None if scaled is None else KMeansStandardization(*scaled[:2]),
         None if scaled is None else _arrays.come_out(scaled[2], rows),
         moves,
+        size_options if any(size_options) else None,
     )
 
 
@@ -345,7 +350,7 @@ def kmeans(
         return rows, labels, given, weighed, stored, options, running
 
     (rows, labels, *_), fields = run(communicator, _fit, prepared)
-    return _result(fields, rows, labels, metric)
+    return _result(fields, rows, labels, metric, size_min, size_max, balanced)
 
 
 @names_arguments
@@ -458,7 +463,7 @@ def choose_clusters(
         request(device, variant, threads, pinning, block_size, memory_limit, number, progress, gpus=gpus),
     )  # fmt: skip
     return KMeansChoice(
-        _result(fields, rows, labels, metric),
+        _result(fields, rows, labels, metric, size_min, size_max, balanced),
         tuple(map(KMeansCandidate._make, candidates)),
         chosen,
         recommended,

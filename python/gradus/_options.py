@@ -71,9 +71,17 @@ def _argument_fault(function: Callable[..., Any], args: tuple[Any, ...], named: 
     return f"{function.__name__}() has no argument {unknown!r}{meant}"
 
 
+def without_marks(text: str | None) -> str | None:
+    """Returns a docstring without the marks between which its list of options is generated."""
+    if text is None or ".. <" not in text:
+        return text
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith((".. <options", ".. </options")))
+
+
 def names_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorates a function. A TypeError for a call of the function then names the invalid argument and suggests the
     nearest name."""
+    function.__doc__ = without_marks(function.__doc__)
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **named: Parameters.kwargs) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import reprlib
 from dataclasses import dataclass, replace
 from typing import Any, Iterator, NamedTuple, Sequence
 
@@ -120,7 +121,8 @@ def _rows_of(library: Library, source: Any, selection: Any, argument: str, atoms
         raise UsageError.about(argument, "a text, or the indices of the atoms in one dimension, are needed")
     rows = rows.astype(np.int64)
     if not rows.size:
-        raise InputError.about(argument, f"{selection!r} selects none of the {atoms} atoms")
+        shown = repr(selection) if isinstance(selection, str) else reprlib.repr(selection)
+        raise InputError.about(argument, f"{shown} selects none of the {atoms} atoms")
     if rows.min() < 0 or rows.max() >= atoms:
         raise InputError.about(argument, f"an index is {int(rows.min() if rows.min() < 0 else rows.max())}; indices are 0 to {atoms - 1}")
     if len(np.unique(rows)) < len(rows):

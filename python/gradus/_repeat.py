@@ -12,15 +12,24 @@ import numpy as np
 from gradus import _arrays, _core
 from gradus._errors import InputError, UsageError
 from gradus._kmeans import is_random, kmeans
+from gradus._kmeans_batch import kmeans_batch
 from gradus._life import life
 from gradus._matmul import matmul
+from gradus._options import option_rows
 from gradus._pair_histogram import pair_histogram
 from gradus._shortest_paths import shortest_paths
 
 Array = np.ndarray[Any, Any]
 
 _TYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
-_UNSUPPORTED_OPTIONS = ("optimal", "bisecting", "select", "cross-select", "partial", "frames")  #: options that only the program has
+#: Options that say where and how a command runs, how it reads text, and what it prints or writes in addition.
+_WITHOUT_EFFECT = frozenset(
+    "output report json quiet checkpoint checkpoint-every resume certify certify-effort choose silhouette-points dump-graph "
+    "rdf volume centers from to view every scale delay repeat device gpus threads pin block-size memory-limit "
+    "gpu-memory-limit stall-timeout input-per-rank dtype header decimal thousands comment columns drop-columns id-column "
+    "weight-column missing base names".split()
+)
+_VARIANT_OPTIONS = ("lock", "locked")
 
 
 def _summary(file: str) -> dict[str, Any]:
@@ -124,9 +133,13 @@ class _Record:
 
     def options(self) -> dict[str, Any]:
         """Returns the recorded options as arguments of the Python function."""
-        for name in _UNSUPPORTED_OPTIONS:
-            if name in self.named:
-                raise UsageError.about("record", f"{self.file!r} has --{name}, which the Python function lacks")
+        known = {name.replace("_", "-") for name in option_rows(self.problem)} | _CALLS[self.problem].options
+        for name in self.named:
+            if name not in known and name not in _WITHOUT_EFFECT:
+                command = self.summary["command"][1]
+                raise UsageError.about(
+                    "record", f"{self.file!r} has --{name}, which repeat() does not support; use 'gradus {command} --repeat'"
+                )
         options = dict(self.summary["options"])
         if "undirected" in options:
             options["directed"] = not options["undirected"]
@@ -140,11 +153,16 @@ class _Call(NamedTuple):
     #: Maps each argument to its file in the record: a position in the command, the name of an option, or None if Python
     #: has no reader.
     inputs: dict[str, int | str | None]
+    more: tuple[str, ...] = ()  #: further options of the program that repeat() applies
+
+    @property
+    def options(self) -> set[str]:
+        return {name for name in self.inputs.values() if isinstance(name, str)} | {"variant", *self.more}
 
 
 _CALLS = {
-    "kmeans": _Call(kmeans, {"points": 0, "weights": "weights", "init": "init"}),
-    "matmul": _Call(matmul, {"a": 0, "b": 1, "add": "add"}),
+    "kmeans": _Call(kmeans, {"points": 0, "weights": "weights", "init": "init"}, ("subspaces", *_VARIANT_OPTIONS)),
+    "matmul": _Call(matmul, {"a": 0, "b": 1, "add": "add"}, ("transpose-a", "transpose-b")),
     "pair_histogram": _Call(
         pair_histogram, {"points": 0, "others": "cross", "weights": "weights", "other_weights": "cross-weights"}
     ),
@@ -160,10 +178,10 @@ def repeat(record: Any, **changes: Any) -> Any:
     * `changes`: arguments of the Python function that replace recorded inputs and options
 
     Inputs are read from .npy and .npz files; pass inputs from other files as `changes`. Returns the result of the
-    function for the problem, such as kmeans().
+    function for the problem, such as kmeans(), or of kmeans_batch() for a record with `--subspaces`.
 
     Raises InputError if the record or an input cannot be read, or if an input with a recorded hash has changed, and
-    UsageError for records of other commands.
+    UsageError for records of other commands and of options that Python lacks, such as `--optimal`.
 
     Examples
     --------
@@ -171,8 +189,12 @@ def repeat(record: Any, **changes: Any) -> Any:
     """
     recorded = _Record(record)
     call = _CALLS[recorded.problem]
-    known = inspect.signature(call.function).parameters
     options = recorded.options()
+    subspaces = int(recorded.named.get("subspaces", 0))
+    function = kmeans_batch if subspaces else call.function
+    known = inspect.signature(function).parameters
+    if subspaces:
+        options["subspaces"] = subspaces
     if call.function is kmeans and "init" in changes and not is_random(changes["init"]):
         for name in ("init_rows", "restarts", "seed"):  # recorded options that have no effect with this `init`
             del options[name]
@@ -181,7 +203,10 @@ def repeat(record: Any, **changes: Any) -> Any:
     arguments = {name: value for name, value in {**options, **changes}.items() if name in known or name in changes}
     if recorded.named.get("variant"):
         arguments.setdefault("variant", recorded.named["variant"])
+        chosen = {name: recorded.named[name] for name in _VARIANT_OPTIONS if name in recorded.named}
+        if chosen and arguments["variant"] == recorded.named["variant"]:
+            arguments.setdefault("variant_options", chosen)
     for name in call.inputs:
         if name not in changes:
             arguments[name] = recorded.argument(name)
-    return call.function(**arguments)
+    return function(**arguments)

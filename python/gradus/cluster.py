@@ -28,7 +28,7 @@ from gradus._batches import KMeansBatches
 from gradus._errors import InputError, OutOfMemoryError, UnsupportedError, UsageError
 from gradus._gpu import OnGpu
 from gradus._kmeans import KMeansModel, KMeansResult, kmeans, kmeans_initial_centroids, kmeans_predict, kmeans_transform
-from gradus._options import Gpus, OptionRow, option_rows, options_in, request, stream_number
+from gradus._options import Gpus, OptionRow, option_rows, options_in, request, stream_number, without_marks
 
 _NEEDED = "gradus.KMeans, MiniBatchKMeans, BisectingKMeans, k_means and kmeans_plusplus need scikit-learn 1.6 or newer{}: pip install 'scikit-learn>=1.6'"
 
@@ -763,6 +763,9 @@ class KMeans(_Callbacks, _BaseKMeans):  # type: ignore[misc]
                 here = (here - result.standardization.mean) / result.standardization.scale
             tolerance = float(np.mean(np.var(here, axis=0)) * self.tol)
             print(f"Converged at iteration {last}: center shift {step.shift} within tolerance {tolerance}.")
+
+
+KMeans.__doc__ = without_marks(KMeans.__doc__)
 
 
 def _iterations(result: KMeansResult) -> int:

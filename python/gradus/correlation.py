@@ -25,8 +25,29 @@ __all__ = ["JackknifeResult", "box_pairs", "jackknife", "landy_szalay", "multipo
 Array = np.ndarray[Any, Any]
 
 
+def _shown(edges: Array) -> str:
+    return np.array2string(np.asarray(edges, np.float64), separator=", ", threshold=8, max_line_width=1000)
+
+
+def _require_same_bins(**counts: Any) -> None:
+    """Compares the bins of all counts that know them."""
+    known = [(name, one) for name, one in counts.items() if isinstance(one, PairCountsResult)]
+    for name, one in known[1:]:
+        first, other = known[0]
+        if one.kind != other.kind:
+            raise InputError(f"{name}: its bins are of kind {one.kind!r}, but the bins of {first} of {other.kind!r}")
+        for field in ("edges", "second_edges"):
+            edges, others = getattr(one, field), getattr(other, field)
+            if not np.array_equal(edges, others):
+                raise InputError(
+                    f"{name}: its {field} are {_shown(edges)}, but the {field} of {first} are {_shown(others)}; "
+                    "count with the same bins"
+                )
+
+
 def _tables(**counts: Any) -> list[Array]:
-    """Returns normalized tables of equal shape."""
+    """Returns normalized tables of the same bins."""
+    _require_same_bins(**counts)
     tables = [one.normalized if isinstance(one, PairCountsResult) else np.asarray(one, np.float64) for one in counts.values()]
     for name, table in zip(counts, tables):
         if table.shape != tables[0].shape:
@@ -61,12 +82,18 @@ def box_pairs(counts: PairCountsResult, box: Sequence[float] | Array) -> Array:
     """Returns the share of pairs that uniform points in a periodic box have in each bin, as a table for natural().
 
     * `counts`: the bins, of kind "rp_pi" or "s_mu"
-    * `box`: three lengths
+    * `box`: three lengths. Bins that reach beyond half of the box are refused.
     """
     lengths = _arrays.numbers_of(box, "box")
-    if counts.second_edges is None or len(lengths) != 3:
-        raise UsageError.about("box", "three lengths and bins of rp_pi or s_mu are needed")
+    if counts.second_edges is None or len(lengths) != 3 or not all(0 < length < np.inf for length in lengths):
+        raise UsageError.about("box", "three positive lengths and bins of rp_pi or s_mu are needed")
     first, second = np.asarray(counts.edges), np.asarray(counts.second_edges)
+    # Across and along the line of sight, which is one of the axes
+    reach = (first[-1], second[-1]) if counts.kind == "rp_pi" else (first[-1], first[-1])
+    axes = [(min(lengths[axis - 1], lengths[axis - 2]), lengths[axis]) for axis in range(3)]
+    if not any(2 * reach[0] <= across and 2 * reach[1] <= along for across, along in axes):
+        ends = f"{reach[0]:g} across and {reach[1]:g} along the line of sight" if counts.kind == "rp_pi" else f"{reach[0]:g}"
+        raise UsageError.about("box", f"the bins reach to {ends}, beyond half of the box of lengths {list(map(float, lengths))}")
     if counts.kind == "rp_pi":
         across, along = np.pi * np.diff(first**2), 2 * np.diff(second)
     else:
@@ -80,19 +107,22 @@ def projected(xi: Array, pi_edges: Sequence[float] | Array) -> Array:
     * `xi`: table of n x m values
     * `pi_edges`: m + 1 edges (PairCountsResult.second_edges)
     """
-    return 2 * _summed(xi, np.diff(np.asarray(pi_edges, np.float64)), "pi_edges")
+    return 2 * _summed(xi, np.diff(_increasing(pi_edges, "pi_edges")), "pi_edges")
 
 
 def multipoles(xi: Array, mu_edges: Sequence[float] | Array, orders: Sequence[int] = (0, 2, 4)) -> Array:
     """Returns multipoles of xi(s, mu), one row per order: (2 l + 1) times the integral of xi times the Legendre polynomial.
 
     * `xi`: table of n x m values, constant within a bin
-    * `mu_edges`: m + 1 edges from 0 to 1 (PairCountsResult.second_edges)
+    * `mu_edges`: m + 1 edges from 0 to 1 (PairCountsResult.second_edges); a last edge above 1 counts as 1
     * `orders`: even orders l; the odd ones are zero, because mu has no sign
 
     The polynomials are integrated exactly over each bin.
     """
-    edges = np.asarray(mu_edges, np.float64)
+    edges = _increasing(mu_edges, "mu_edges")
+    if edges[0] != 0 or not edges[-2] < 1 <= edges[-1]:
+        raise InputError.about("mu_edges", f"{_shown(edges)}; edges from 0 to 1 are needed, and at most the last may be above 1")
+    edges = np.minimum(edges, 1)
     rows = []
     for order in orders:
         if order < 0 or order % 2 != 0:
@@ -100,6 +130,13 @@ def multipoles(xi: Array, mu_edges: Sequence[float] | Array, orders: Sequence[in
         integral = np.polynomial.legendre.Legendre.basis(order).integ()
         rows.append((2 * order + 1) * _summed(xi, np.diff(integral(edges)), "mu_edges"))
     return np.array(rows)
+
+
+def _increasing(edges: Any, name: str) -> Array:
+    numbers = np.asarray(edges, np.float64)
+    if numbers.ndim != 1 or len(numbers) < 2 or not (np.diff(numbers) > 0).all():
+        raise InputError.about(name, "at least two increasing numbers are needed")
+    return numbers
 
 
 def _summed(xi: Array, widths: Array, name: str) -> Array:
@@ -132,7 +169,8 @@ def jackknife(estimate: Callable[..., Any], *counts: PairCountsResult) -> Jackkn
     * `counts`: results of pair_counts() with regions=..., which have the same labels of regions
 
     A sample leaves out all pairs with a point in its region. With R regions, the covariance is (R - 1) / R times the sum
-    of (x - mean)(x - mean)^T over all samples x. Raises UsageError if regions are missing or differ.
+    of (x - mean)(x - mean)^T over all samples x. Raises UsageError if regions are missing or differ, and InputError if
+    tables of one kind and shape have different bins.
 
     Examples
     --------
@@ -148,6 +186,10 @@ def jackknife(estimate: Callable[..., Any], *counts: PairCountsResult) -> Jackkn
         raise UsageError.about("jackknife", "all counts need points in the same regions")
     if len(labels) < 2:
         raise UsageError.about("jackknife", "at least two regions are needed")
+    for place, one in enumerate(counts):  # `estimate` gets tables without their bins
+        for before, other in enumerate(counts[:place]):
+            if (one.kind, one.counts.shape) == (other.kind, other.counts.shape):
+                _require_same_bins(**{f"table {before} of the counts": other, f"table {place} of the counts": one})
     value = np.asarray(estimate(*(one.normalized for one in counts)), np.float64)
     left_out = [one.without_regions() for one in counts]
     samples = np.array([np.ravel(estimate(*tables)) for tables in zip(*left_out)], np.float64)

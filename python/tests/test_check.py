@@ -115,6 +115,48 @@ def test_a_folder(tmp_path):
         gradus.check(tmp_path, points)
 
 
+@pytest.mark.parametrize("options", [{"balanced": True}, {"size_min": 100}, {"size_max": 130}, {"size_min": 90, "size_max": 150}])
+def test_limits_of_size(tmp_path, options):
+    points = blobs()[:500] * np.float32(0.1)
+    fit = gradus.kmeans(points, 5, tolerance=0, **options)
+    estimator = gradus.KMeans(5, tol=0, random_state=0, **options).fit(points)
+    np.save(tmp_path / "x.npy", points)
+    words = ["--" + name.replace("_", "-") + ("" if value is True else f"={value}") for name, value in options.items()]
+    subprocess.run([sys.executable, "-m", "gradus", "kmeans", tmp_path / "x.npy", "-k", "5", "--tolerance", "0", "-o", tmp_path / "r",
+                    "--quiet", *words], check=True)  # fmt: skip
+    limits = {"balanced": (90, 110), "size_min": (options.get("size_min"), options.get("size_max", 500)), "size_max": (0, 130)}
+    for result in (fit, estimator, tmp_path / "r"):
+        found = gradus.check(result, points)
+        assert found.size_limits == limits[next(iter(options))] and found.sizes_correct is True
+        assert found.passed or found.means.incorrect  # an estimator stops when its labels settle, or before
+    assert gradus.check(fit, points).passed and gradus.check(tmp_path / "r", points).passed
+    assert fit.size_options == tuple(options.get(name, 0) for name in ("size_min", "size_max", "balanced"))
+    assert gradus.check(fit.model, points, fit.labels).size_limits is None
+    labels = np.where(fit.labels == 1, 0, fit.labels).astype(np.int32)  # one cluster is empty, another too large
+    found = gradus.check(fit, points, labels)
+    assert found.sizes_correct is False and not found.passed and "sizes_correct=False" in repr(found)
+
+
+def test_labels_that_are_not_nearest_within_limits_of_size():
+    points = np.array([[0.0], [1], [2], [10]])
+    fit = gradus.kmeans(points, 2, size_min=2, tolerance=0)
+    found = gradus.check(fit, points)
+    assert found.labels.incorrect > 0 and found.passed and found.sizes_correct is True
+    assert not gradus.check(fit.model, points, fit.labels).passed
+    assert gradus.check(gradus.choose_clusters(points, [2], size_min=2, tolerance=0).result, points).passed
+
+
+def test_bisecting(tmp_path):
+    points = blobs()
+    np.save(tmp_path / "x.npy", points)
+    subprocess.run([sys.executable, "-m", "gradus", "kmeans", tmp_path / "x.npy", "-k", "5", "--bisecting", "biggest-inertia", "--quiet",
+                    "-o", tmp_path / "r"], check=True)  # fmt: skip
+    for result in (tmp_path / "r", gradus.BisectingKMeans(5, random_state=0).fit(points)):
+        with pytest.raises(gradus.UnsupportedError, match="^result: .* tree of bisecting"):
+            gradus.check(result, points)
+        assert gradus.certify(result, points).bound > 0
+
+
 def test_refusals():
     points = blobs()
     fit = gradus.kmeans(points, 5)

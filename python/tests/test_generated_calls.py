@@ -4,6 +4,7 @@ GRADUS_GENERATED_CALLS sets the number of calls. ./dev test --full makes many mo
 address sanitizer and the undefined-behaviour sanitizer.
 """
 
+import inspect
 import os
 
 import gradus
@@ -205,3 +206,10 @@ def test_results_or_documented_errors(data):
 def test_all_functions_of_arrays_are_called():
     functions = {name for name in gradus.__all__ if callable(getattr(gradus, name)) and name.islower()}
     assert functions - {"gpus", "info", "problems", "variants", "kmeans_batches", "kmeans_memory", "read_catalogue", "repeat"} == set(CALLS_OF)
+
+
+def test_help_has_no_marks():
+    for function in (gradus.kmeans, gradus.kmeans1d, gradus.kmeans_batch, gradus.KMeans):
+        text = inspect.getdoc(function)
+        assert "\nempty : " in text or function is gradus.kmeans1d
+        assert "<options" not in text and "</options" not in text

@@ -194,8 +194,49 @@ def test_correlation_functions():
     assert np.abs(correlation.natural(box, correlation.box_pairs(box, [50, 50, 50]))).max() < 0.1
     with pytest.raises(gradus.UsageError, match="regions"):
         correlation.jackknife(correlation.natural, box, box)
-    with pytest.raises(gradus.InputError, match="same bins"):
+    with pytest.raises(gradus.InputError, match="'s_mu'"):
         correlation.landy_szalay(dd, dr, box)
+
+
+def test_tables_of_different_bins():
+    points = np.random.default_rng(2).random((100, 3)) * 50
+    regions = np.arange(100) % 3
+
+    def count(**named):
+        return gradus.pair_counts(points, regions=regions, **{"edges": [1, 5, 10], "pi_max": 12, "pi_bins": 3, **named})
+
+    one = count()
+    xi = correlation.natural(one, one)
+    for other, message in (
+        (count(kind="s_mu", pi_max=None, pi_bins=None, mu_bins=3), "kind 's_mu', but .* 'rp_pi'"),
+        (count(edges=[1, 5, 11]), r"edges are \[ ?1., +5., 11.\], but .* 10.\]"),
+        (count(pi_max=15), r"second_edges are .* 15.\], but .* 12.\]"),
+    ):
+        with pytest.raises(gradus.InputError, match="^rr: .*" + message):
+            correlation.natural(one, other)
+        with pytest.raises(gradus.InputError, match="^rd: .*" + message):
+            correlation.landy_szalay(one, one, one, other)
+    with pytest.raises(gradus.InputError, match="^table 1 of the counts: .* table 0"):
+        correlation.jackknife(correlation.natural, one, count(pi_max=15))
+    for box in ([50, 50, 19], [19, 19, 50], [0, 50, 50], [np.inf] * 3):
+        with pytest.raises(gradus.UsageError, match="^box: "):
+            correlation.box_pairs(one, box)
+    assert correlation.box_pairs(one, [20, 20, 24]).shape == correlation.box_pairs(one, [24, 20, 20]).shape == (2, 3)
+    shells = count(kind="s_mu", pi_max=None, pi_bins=None, mu_bins=3)
+    with pytest.raises(gradus.UsageError, match="reach to 10, beyond half of the box"):
+        correlation.box_pairs(shells, [50, 50, 19])
+    for edges in ([0, 0.3, 0.6, 0.9], [0.1, 0.3, 0.6, 1], [0, 0.5, 1, 1.5], [0, 0.6, 0.3, 1]):
+        with pytest.raises(gradus.InputError, match="^mu_edges: "):
+            correlation.multipoles(xi, edges)
+    assert correlation.multipoles(xi, [0, 0.3, 0.6, 1.5]).tolist() == correlation.multipoles(xi, [0, 0.3, 0.6, 1]).tolist()
+    with pytest.raises(gradus.InputError, match="^pi_edges: "):
+        correlation.projected(xi, [0, 4, 4, 8])
+
+
+def test_points_at_one_place_and_opposite_directions():
+    same = np.ones((2, 3))
+    assert gradus.pair_counts(same, kind="s_mu", edges=[0, 1], mu_bins=3).counts.tolist() == [[1, 0, 0]]
+    assert gradus.pair_counts([[0, 0], [180, 0]], kind="theta", edges=[0, 90, 180]).counts.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("named, message", [

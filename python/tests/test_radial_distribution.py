@@ -368,3 +368,10 @@ def test_libraries_are_recognized_by_attributes():
     points = molecules(CELL)[0]
     twin = SimpleNamespace(xyz=[points], unitcell_vectors=[CELL], topology=None)
     assert (gradus.radial_distribution(twin, **BINS).counts == gradus.radial_distribution((CELL, points), **BINS).counts).all()
+
+
+def test_a_selection_in_a_message_is_short():
+    for nothing in (np.zeros(500, bool), np.zeros(5000, bool), []):
+        with pytest.raises(gradus.InputError, match="^select: .{2,60} selects none of the") as error:
+            gradus.radial_distribution(([9.0] * 3, np.zeros((len(nothing) or 4, 3))), select=nothing, bin_width=1.0, bins=2)
+        assert "\n" not in str(error.value)

@@ -134,6 +134,37 @@ def test_names_and_aliases():
                     gradus.kmeans(points, 4, **{name: choice[:-1]})
 
 
+@pytest.mark.parametrize("options", [[], ["--weights", "weights.npy", "--init", "random", "--seed", 7, "--metric", "cosine"]])
+def test_subspaces(folder, options):
+    program("kmeans", "points.npy", "-k", 5, "--subspaces", 2, *options, "-o", "out", cwd=folder)
+    again = gradus.repeat(folder / "out")
+    assert again.codes.tobytes() == np.load(folder / "out" / "codes.npy").tobytes()
+    assert again.centroids.tobytes() == np.load(folder / "out" / "codebooks.npy").tobytes()
+    assert gradus.repeat(folder / "out", subspaces=1).centroids.shape == (1, 5, 4)
+
+
+def test_options_of_a_variant(folder, monkeypatch):
+    calls = []
+    program("kmeans", "points.npy", "-k", 5, "--variant", "openmp_locked", "--lock", "clh_lock", "-o", "out", cwd=folder)
+    monkeypatch.setattr(gradus._options._core.Request, "set_variant_option", lambda _, name, value: calls.append((name, value)))
+    gradus.repeat(folder / "out")
+    gradus.repeat(folder / "out", variant=None)
+    assert calls == [("lock", "clh_lock")]
+
+
+def test_unknown_options_are_refused(folder):
+    np.save(folder / "column.npy", np.load(folder / "points.npy")[:, :1])
+    program("kmeans", "column.npy", "-k", 3, "--optimal", "-o", "out", cwd=folder)
+    program("kmeans", "points.npy", "-k", 3, "--bisecting", "biggest-inertia", "-o", "tree", cwd=folder)
+    program("kmeans", "points.npy", "-k", 3, "-o", "future", cwd=folder)
+    summary = json.loads((folder / "future" / "summary.json").read_text())
+    summary["command"].append("--future=1")
+    (folder / "future" / "summary.json").write_text(json.dumps(summary))
+    for name, option in (("out", "optimal"), ("tree", "bisecting"), ("future", "future")):
+        with pytest.raises(gradus.UsageError, match=f"--{option}, which .* use 'gradus kmeans --repeat'"):
+            gradus.repeat(folder / name)
+
+
 def recorded(folder, *words):
     """Runs a command with --json and writes its output to a file, to be used as a record."""
     (folder / "record.json").write_text(program(*words, "--json", cwd=folder))
