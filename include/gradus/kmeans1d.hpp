@@ -36,7 +36,7 @@ namespace gradus {
 
 template <class T>
 struct KMeans1dResult {
-  Matrix<T> centroids;               ///< clusters x 1, ascending
+  Matrix<T> centroids;               ///< clusters x 1, ascending; repeated if there are fewer different values
   Buffer<std::int32_t> labels;       ///< n labels; empty if KMeansMemory::labels was given
   std::vector<std::int64_t> counts;  ///< number of points that have each label
   double inertia = 0;                ///< inertia of `labels` and `centroids`
