@@ -13,8 +13,8 @@ namespace gradus::kmeans_detail {
 
 namespace {
 
-constexpr std::string_view while_searching = "stopped while improving the clustering";
-constexpr std::size_t most_neighbours = 48;
+constexpr std::string_view while_improving = "stopped while improving the clustering";
+constexpr std::size_t listed_neighbours = 48;
 constexpr std::size_t near_neighbours = 16;  ///< their movements count
 constexpr float caution = 0.6F;              ///< share of a movement that counts
 constexpr int most_passes = 100;
@@ -30,8 +30,9 @@ LocalSearch::LocalSearch(const LocalRows& rows, std::span<const std::int32_t> la
                          std::span<const double> masses, std::stop_token stop)
     : rows_(&rows), columns_(rows.rows.columns()), stop_(std::move(stop)), points_(labels.size()),
       clusters_(masses.size()), means_(std::move(means)), rounded_(means_.begin(), means_.end()), settled_(rounded_),
-      order_(labels.size()), blocks_(masses.size() + 1), neighbour_count_(std::min(most_neighbours, masses.size() - 1)),
-      is_moved_(masses.size()), drifts_(masses.size()), seen_(labels.size()), seen_clusters_(masses.size()) {
+      order_(labels.size()), blocks_(masses.size() + 1),
+      neighbour_count_(std::min(listed_neighbours, masses.size() - 1)), is_moved_(masses.size()),
+      drifts_(masses.size()), seen_(labels.size()), seen_clusters_(masses.size()) {
   for (std::size_t one = 0; one < masses.size(); ++one) clusters_[one].mass = masses[one];
   for (std::size_t one = 0; one < labels.size(); ++one) {
     points_[one].label = labels[one];
@@ -93,7 +94,7 @@ float LocalSearch::distance(const float* a, const float* b) {
 void LocalSearch::find_neighbours() {
   std::vector<Neighbour> found;
   for (std::int32_t one = 0; one < std::ssize(clusters_); ++one) {
-    core::honour_stop(stop_, while_searching);
+    core::honour_stop(stop_, while_improving);
     found.clear();
     for (std::int32_t other = 0; other < std::ssize(clusters_); ++other)
       if (other != one) found.emplace_back(std::sqrt(distance(mean(one), mean(other))), other);
@@ -237,7 +238,7 @@ double LocalSearch::pass() {
   for (std::int32_t number = 0; number < std::ssize(clusters_); ++number) {
     if (!is_active_[at(number)]) continue;
     is_active_[at(number)] = false;
-    core::honour_stop(stop_, while_searching);
+    core::honour_stop(stop_, while_improving);
     for (const std::int32_t one : block(number)) {
       const Cluster& home = cluster(point(one).label);
       if (point(one).gap > home.shift || !(home.mass > 1.5 * weight(one))) continue;

@@ -115,16 +115,16 @@ HWY_INLINE void compare_some(const TileComparison& all, std::int64_t first, doub
   V sums[count];
   for (int trial = 0; trial < count; ++trial) sums[trial] = hn::Zero(lanes);
   for (std::int64_t panel = 0; panel < all.panels; ++panel) {
-    const float* const tile = all.tiles + panel * points_of_tile * columns;
-    const float* const limits = all.limits + panel * points_of_tile;
+    const float* const tile = all.tiles + panel * points_of_dense_tile * columns;
+    const float* const limits = all.limits + panel * points_of_dense_tile;
     std::uint32_t nearer[count] = {};
-    for (std::int64_t point = 0; point < points_of_tile; point += 2 * width) {
+    for (std::int64_t point = 0; point < points_of_dense_tile; point += 2 * width) {
       V product0[count], product1[count];
       for (int trial = 0; trial < count; ++trial)
         product0[trial] = product1[trial] = hn::Set(lanes, values[trial * stride + columns]);
       for (std::int64_t column = 0; column < columns; ++column) {
-        const auto x0 = hn::LoadU(lanes, tile + column * points_of_tile + point);
-        const auto x1 = hn::LoadU(lanes, tile + column * points_of_tile + point + width);
+        const auto x0 = hn::LoadU(lanes, tile + column * points_of_dense_tile + point);
+        const auto x1 = hn::LoadU(lanes, tile + column * points_of_dense_tile + point + width);
         for (int trial = 0; trial < count; ++trial) {
           const auto y = hn::Set(lanes, values[trial * stride + column]);
           product0[trial] = hn::MulAdd(x0, y, product0[trial]);

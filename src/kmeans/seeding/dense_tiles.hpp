@@ -37,7 +37,7 @@
 
 namespace gradus::kmeans_detail {
 
-inline constexpr std::int64_t points_of_tile = 32;  ///< number of points per panel
+inline constexpr std::int64_t points_of_dense_tile = 32;  ///< number of points per panel
 
 /// The arguments of compare_tiles().
 struct TileComparison {
@@ -58,7 +58,7 @@ class TileCover : public Potential<T> {
  public:
   /// Returns the bytes of memory that the tiles need.
   static std::uint64_t tile_bytes(std::int64_t rows, std::int64_t columns, int trials) {
-    return static_cast<std::uint64_t>(rows + points_of_tile) *
+    return static_cast<std::uint64_t>(rows + points_of_dense_tile) *
            static_cast<std::uint64_t>(4 * columns + 16 + trials / 8 + 1);
   }
 
@@ -68,13 +68,14 @@ class TileCover : public Potential<T> {
       Potential<T>::quantize_, Potential<T>::honour_stop;
 
   static constexpr std::int64_t block_rows = RowSums::block_rows;
-  static_assert(block_rows % points_of_tile == 0);
+  static_assert(block_rows % points_of_dense_tile == 0);
 
   bool has_tiles() const { return tiles_.size() > 0; }
 
   /// Copies the points. `closest_` must contain the distances to `middle`, the row that was chosen first.
   void make_tiles(const T* middle) {
-    const std::int64_t padded = (points_.rows() + points_of_tile - 1) / points_of_tile * points_of_tile;
+    const std::int64_t padded =
+        (points_.rows() + points_of_dense_tile - 1) / points_of_dense_tile * points_of_dense_tile;
     const std::int64_t d = points_.columns();
     middle_.assign(middle, middle + d);
     tiles_ = Buffer<float>(padded * d);
@@ -85,12 +86,14 @@ class TileCover : public Potential<T> {
     for_all_blocks([&](std::int64_t row, std::int64_t count, T* room) {
       const MatrixView<const T> rows = points_.block(row, count, room);
       double sum = 0;
-      for (std::int64_t place = 0; place < (count + points_of_tile - 1) / points_of_tile * points_of_tile; ++place) {
+      for (std::int64_t place = 0;
+           place < (count + points_of_dense_tile - 1) / points_of_dense_tile * points_of_dense_tile; ++place) {
         const std::int64_t at = row + place;
-        float* const tile = tiles_.data() + at / points_of_tile * points_of_tile * d + at % points_of_tile;
+        float* const tile =
+            tiles_.data() + at / points_of_dense_tile * points_of_dense_tile * d + at % points_of_dense_tile;
         const bool is_used = place < count && closest_[at] < farthest;
         for (std::int64_t dim = 0; dim < d; ++dim)
-          tile[dim * points_of_tile] = is_used ? static_cast<float>(difference(rows.row(place), dim)) : 0.0F;
+          tile[dim * points_of_dense_tile] = is_used ? static_cast<float>(difference(rows.row(place), dim)) : 0.0F;
         limits_[at] = infinity;
         if (place >= count) continue;
         sum += closest_[at];
@@ -231,13 +234,14 @@ class TileCover : public Potential<T> {
                                   ? 4 * margin() * (squares_ + 2 * n * squares) + 0x1p-20 * squares_ + n * 0x1p-96
                                   : std::numeric_limits<double>::infinity()});
     }
-    nearer_.resize(static_cast<std::size_t>(limits_.size() / points_of_tile) * candidates.size());
+    nearer_.resize(static_cast<std::size_t>(limits_.size() / points_of_dense_tile) * candidates.size());
     ThreadSums<double> gains(threads_, candidates.size());
     for_all_blocks([&](std::int64_t row, std::int64_t count, T*) {
-      const std::int64_t panel = row / points_of_tile;
-      compare_tiles({(count + points_of_tile - 1) / points_of_tile, d, tiles_.data() + row * d, limits_.data() + row,
-                     std::ssize(candidates), values_.data(), nearer_.data() + panel * std::ssize(candidates)},
-                    gains.own());
+      const std::int64_t panel = row / points_of_dense_tile;
+      compare_tiles(
+          {(count + points_of_dense_tile - 1) / points_of_dense_tile, d, tiles_.data() + row * d, limits_.data() + row,
+           std::ssize(candidates), values_.data(), nearer_.data() + panel * std::ssize(candidates)},
+          gains.own());
     });
     const std::vector<double> sums = gains.total();
     for (std::size_t trial = 0; trial < estimates.size(); ++trial) estimates[trial].gain = 2 * sums[trial];
@@ -260,12 +264,12 @@ class TileCover : public Potential<T> {
   /// Calls use(row) for each row of a block to which the trial may be nearer.
   template <class Use>
   void for_nearer(std::int64_t first, std::int64_t count, std::int64_t trial, const Use& use) const {
-    for (std::int64_t row = first; row < first + count; row += points_of_tile)
+    for (std::int64_t row = first; row < first + count; row += points_of_dense_tile)
       for (std::uint32_t bits = nearer_[nearer_at(row, trial)]; bits != 0; bits &= bits - 1)
         use(row + std::countr_zero(bits));
   }
   std::size_t nearer_at(std::int64_t row, std::int64_t trial) const {
-    return static_cast<std::size_t>(row / points_of_tile * std::ssize(tried_) + trial);
+    return static_cast<std::size_t>(row / points_of_dense_tile * std::ssize(tried_) + trial);
   }
 
   /// Calls use(row, distance to the trial) for each row of a block to which the trial may be nearer.
@@ -296,7 +300,7 @@ class TileCover : public Potential<T> {
       if (trial != kept_trial_) return;
       *next = distance;
       next += is_nearer;
-      nearer_[nearer_at(row, trial)] &= ~(static_cast<std::uint32_t>(!is_nearer) << row % points_of_tile);
+      nearer_[nearer_at(row, trial)] &= ~(static_cast<std::uint32_t>(!is_nearer) << row % points_of_dense_tile);
     });
     return gain;
   }

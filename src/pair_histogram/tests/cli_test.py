@@ -112,11 +112,11 @@ class PairCounts(Case):
     def test_too_little_memory_names_a_remedy(self):
         points, edges = self.points(n=3000), self.file("edges.csv", "0\n1\n2\n")
         many = ("--pi-max", 3, "--pi-bins", 10000, "--threads", 4)
-        for job, limit, word in ((many, "1900K", "3 threads need little enough"), (many, "1300K", "one thread needs"),
+        for job, limit, word in ((many, "5300K", "3 threads need little enough"), (many, "3300K", "one thread needs"),
                                  (many, "900K", "fewer bins or regions need less"), (("--pi-max", 3), "10K", "parts of the catalogue"),
                                  (("--pi-max", 3), "1", "parts of the catalogue")):
             self.refused(1, "pair-counts", points, "--edges", edges, *job, "--memory-limit", limit, says=["the job needs", word])
-        for threads, limit in ((3, "1900K"), (1, "1300K")):
+        for threads, limit in ((3, "5300K"), (1, "3300K")):
             self.succeed("pair-counts", points, "--edges", edges, *many[:-1], threads, "--memory-limit", limit)
 
     def test_the_default_number_of_bins(self):
