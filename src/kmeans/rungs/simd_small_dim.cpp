@@ -15,7 +15,8 @@
 // * Certainty. The error of a score is at most E = A ((d + 4) 2^-24 + 2^-19), where A bounds the magnitude of the
 //   terms. No distance exceeds 4 A, so the error of the canonical chain, (d + 2) 2^-53 of a distance, is far below E. A
 //   point is decided if its second-best score exceeds the best by more than 2 E. All other points are re-checked.
-// * Integers. From five columns on, with vectors of 32 or 64 bytes, y and z are rounded to 16-bit integers, scaled to
+// * Integers. From five columns and 17 clusters on, with vectors of 32 or 64 bytes, y and z are rounded to 16-bit
+// integers, scaled to
 //   the spread of the block and of its candidates. An instruction then multiplies two columns and adds both products,
 //   so a score takes half as many instructions. The middle of the block costs no precision, because y and z are
 //   differences. A score errs by half a unit times the sum of all magnitudes of both rows (pack_candidates()), so about
@@ -910,7 +911,8 @@ std::int64_t assign_packed(const SmallDimBlock<T>& block, std::int32_t* labels) 
 template <class T>
 std::int64_t assign_any(const SmallDimBlock<T>& block, std::int64_t dimensions, std::int32_t* labels) {
 #if GRADUS_PACKED_BLOCKS
-  if (dimensions > 4 && block.prepared == nullptr) {
+  // With a single group of clusters, packing the points takes longer than it saves.
+  if (dimensions > 4 && block.clusters > group_size && block.prepared == nullptr) {
     if (dimensions <= 8) return assign_packed<T, 4>(block, labels);
     return dimensions <= 12 ? assign_packed<T, 6>(block, labels) : assign_packed<T, 8>(block, labels);
   }
