@@ -379,7 +379,7 @@ def kmeans1d(
     * `memory_limit`: int; bytes that the job may take in addition to its input; None: the available memory
     * `progress`: function of (phase, done, total, detail); an exception in it ends the job and reaches the caller
 
-    Returns a KMeansResult without iterations. Its centroids ascend, but for those that repeat with `fewer_distinct="accept"`.
+    Returns a KMeansResult without iterations. Its centroids ascend, but for those that repeat where values are too few.
     The sum of squared distances to the unrounded means is the least in exact arithmetic; of several such clusterings, the
     result is the one with the least borders. Runs on one CPU thread. Raises the errors of kmeans().
 
